@@ -1,0 +1,29 @@
+/** ESM tests compiled by swc; types are checked by `npm run typecheck`. */
+export default {
+  rootDir: '.',
+  roots: ['<rootDir>/test'],
+  testEnvironment: 'node',
+  testMatch: ['**/*.spec.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: {
+    '^nestjs-fenced-lock$': '<rootDir>/lib/index.ts',
+    '^nestjs-fenced-lock/testing$': '<rootDir>/lib/testing/index.ts',
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: {
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true },
+          target: 'es2022',
+          keepClassNames: true,
+        },
+        module: { type: 'es6' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+  testTimeout: 30_000,
+};

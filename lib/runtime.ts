@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+
+/** Readings of time, both in ms. Ownership is decided on the monotonic one; the wall clock can only shorten a lease. */
+export interface Clock {
+  monotonic(): number;
+  wall(): number;
+}
+
+export interface Timers {
+  /**
+   * Calls `callback` once, `delayMs` from now, and returns the cancel function. A timer keeps the process alive only if
+   * `keepAlive` is true, which is right only while a caller awaits it.
+   */
+  start(callback: () => void, delayMs: number, keepAlive?: boolean): () => void;
+}
+
+export interface Random {
+  /** Uniform in [0, 1). */
+  fraction(): number;
+  /** An identifier that no other process will ever make. */
+  id(): string;
+}
+
+/** Everything the locking core takes from the outside world, so that a test can bring its own. */
+export interface Runtime {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+}
+
+// setTimeout fires at once when given more than this.
+const LONGEST_DELAY_MS = 2 ** 31 - 1;
+
+function start(callback: () => void, delayMs: number, keepAlive = false): () => void {
+  let timer: NodeJS.Timeout;
+  const arm = (leftMs: number): void => {
+    timer =
+      leftMs > LONGEST_DELAY_MS
+        ? setTimeout(() => arm(leftMs - LONGEST_DELAY_MS), LONGEST_DELAY_MS)
+        : setTimeout(callback, leftMs);
+    if (!keepAlive) timer.unref();
+  };
+  arm(delayMs);
+  return () => clearTimeout(timer);
+}
+
+export const systemRuntime: Runtime = {
+  clock: { monotonic: () => performance.now(), wall: () => Date.now() },
+  timers: { start },
+  random: { fraction: () => Math.random(), id: () => randomUUID() },
+};

@@ -1,0 +1,53 @@
+/** The answer to one attempt. */
+export type AcquireResult =
+  | { readonly acquired: true; readonly fencingToken: number }
+  /** `retryAfterMs`: the longest the present holder can keep the key without renewing. */
+  | { readonly acquired: false; readonly retryAfterMs?: number };
+
+/** What a store knows about a key at one moment. */
+export interface LockState {
+  readonly locked: boolean;
+  readonly owner?: string;
+  /** How long the present lease still runs, in ms, unless renewed. */
+  readonly remainingMs?: number;
+  /** The last token given out for the key, if the store still remembers it. */
+  readonly fencingToken?: number;
+}
+
+/**
+ * What every store promises. A store decides who owns a key; it does not wait, renew on its own, log or emit events.
+ *
+ * - At most one owner holds a key at a time, from its grant until its ttl is over or it released.
+ * - `acquire` of a key that anyone holds, the same owner included, is refused. An owner id is used for one attempt only.
+ * - Tokens of one key strictly rise from grant to grant, across releases and expiries.
+ * - A rejected promise means that the outcome is unknown or that the store is out of reach; it never means "busy".
+ * - An attempt that rejected, or was refused, leaves nothing behind that would block the key for longer than its ttl.
+ */
+export interface LockStore {
+  /** One attempt, for `ttlMs`. Rejects with `LockUnavailableError` when it cannot decide. */
+  acquire(key: string, owner: string, ttlMs: number): Promise<AcquireResult>;
+
+  /** True: `ttlMs` more from now. False: not ours any more; it never re-creates the lock. Rejects: unknown. */
+  renew(key: string, owner: string, ttlMs: number): Promise<boolean>;
+
+  /**
+   * Frees the key, or with `keepForMs` lets it stay taken that much longer with nobody able to renew it.
+   * False: it was not ours any more. Rejects: unknown; it then frees itself at its ttl.
+   */
+  release(key: string, owner: string, keepForMs?: number): Promise<boolean>;
+
+  /**
+   * Lifts the fence of a key its owner holds to `fencingToken`, so that the key's next token is above it. Needed for
+   * locks over several keys. False: not ours any more, or the fence is already past that token.
+   */
+  raise?(key: string, owner: string, fencingToken: number): Promise<boolean>;
+
+  /** Looks without touching. Rejects when it cannot tell. */
+  inspect?(key: string): Promise<LockState>;
+
+  /** Calls `wake` when the key may have come free; returns the unsubscribe function. Losing a wake-up is allowed. */
+  onFree?(key: string, wake: () => void): () => void;
+
+  /** Closes what the store opened itself, never a client the user handed in. */
+  close?(): Promise<void>;
+}
