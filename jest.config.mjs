@@ -4,6 +4,8 @@ export default {
   roots: ['<rootDir>/test'],
   testEnvironment: 'node',
   testMatch: ['**/*.spec.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/consumers/'],
+  modulePathIgnorePatterns: ['<rootDir>/test/consumers/', '<rootDir>/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^nestjs-fenced-lock$': '<rootDir>/lib/index.ts',
@@ -25,5 +27,7 @@ export default {
       },
     ],
   },
+  // Suites mostly wait for servers, so two of them fit on two cores; more would only make each other late.
+  maxWorkers: 2,
   testTimeout: 30_000,
 };

@@ -1,0 +1,51 @@
+/** Builds dist/esm and dist/cjs, and fails when either has a type error or types that need an optional package. */
+import { spawn } from 'node:child_process';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+
+/** What every user of the package has installed, so what its types may name. */
+const AVAILABLE = /^(node:.+|@nestjs\/(common|core)|rxjs|reflect-metadata)$/;
+
+/** @param {string} project */
+function compile(project) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [tsc, '-p', project], { cwd: root, stdio: 'inherit' });
+    child.on('error', reject);
+    child.on('exit', (code) => (code === 0 ? resolve(undefined) : reject(new Error(`tsc -p ${project} failed`))));
+  });
+}
+
+/** @param {string} folder */
+async function foreignTypes(folder) {
+  const found = [];
+  for (const file of await readdir(folder, { recursive: true })) {
+    if (!file.endsWith('.d.ts')) continue;
+    const text = await readFile(join(folder, file), 'utf8');
+    const specifiers = text.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*|\btypes=)["']([^"']+)["']/g);
+    for (const [, specifier = ''] of specifiers) {
+      if (!specifier.startsWith('.') && !AVAILABLE.test(specifier)) found.push(`${join(folder, file)}: ${specifier}`);
+    }
+  }
+  return found;
+}
+
+const outputs = ['dist/esm', 'dist/cjs'].map((output) => join(root, output));
+await Promise.all(outputs.map((output) => rm(output, { recursive: true, force: true })));
+
+const results = await Promise.allSettled([compile('tsconfig.build.json'), compile('tsconfig.cjs.json')]);
+const failures = results.flatMap((result) => (result.status === 'rejected' ? [String(result.reason.message)] : []));
+
+if (failures.length === 0) {
+  // The package is "type": "module"; this half of it is not.
+  await writeFile(join(root, 'dist/cjs/package.json'), `${JSON.stringify({ type: 'commonjs' })}\n`);
+  const foreign = (await Promise.all(outputs.map(foreignTypes))).flat();
+  failures.push(...foreign.map((line) => `emitted types need a package that users may not have: ${line}`));
+}
+
+for (const failure of failures) console.error(failure);
+process.exitCode = failures.length === 0 ? 0 : 1;
