@@ -61,13 +61,14 @@ export class LockShutdownError extends LockUnavailableError {
 }
 
 /** Why a lock that was held is not held any more. */
-export type LossReason = 'expired' | 'taken' | 'max-hold' | 'shutdown';
+export type LossReason = 'expired' | 'taken' | 'max-hold' | 'shutdown' | 'released';
 
 const LOSSES: Record<LossReason, string> = {
   expired: 'its lease ran out before a renewal succeeded (a paused process, or stores out of reach)',
   taken: 'the store no longer has it under this owner (expired there, deleted, or flushed)',
   'max-hold': 'it was held for longer than `maxHold`',
   shutdown: 'the application shut down and `shutdownTimeout` passed',
+  released: 'it had already been released',
 };
 
 /** The lock was held and then lost. What ran under it may have overlapped with a successor. */
@@ -83,7 +84,7 @@ export class LockLostError extends LockError {
     result?: unknown,
   ) {
     super(
-      `Lock ${quote(key)} (token ${fencingToken}) was lost: ${LOSSES[reason]}. ` +
+      `Lock ${quote(key)} (token ${fencingToken}) is not held any more: ${LOSSES[reason]}. ` +
         'Stop writing under it; guard writes with the fencing token, or raise `ttl`.',
     );
     this.result = result;

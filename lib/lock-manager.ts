@@ -1,43 +1,180 @@
+import { Acquirer } from './acquirer.js';
+import { LockBusyError, LockLostError, LockOptionsError, LockReentryError, LockShutdownError } from './errors.js';
+import type { HeldLock } from './held-lock.js';
+import { currentLock, findLock, runWithLock } from './lock-context.js';
+import { toKeys } from './lock-key.js';
 import type { Lock } from './lock.js';
-import type { LockDefaults, LockOptions, WithLockOptions } from './lock.options.js';
+import { toTerms, type LockDefaults, type LockOptions, type LockTerms, type WithLockOptions } from './lock.options.js';
 import { systemRuntime, type Runtime } from './runtime.js';
+import { SharedLock } from './shared-lock.js';
+import { Shutdown } from './shutdown.js';
 import type { LockState, LockStore } from './stores/lock-store.js';
+import { isRefusal, Waiters } from './waiters.js';
+import { Watchdog } from './watchdog.js';
+
+/** Where the manager says what no caller is there to hear: locks lost, renewals and releases without an answer. */
+export interface LockLog {
+  warn(message: string): void;
+}
 
 export interface LockManagerOptions {
   readonly defaults?: LockDefaults;
+  readonly log?: LockLog;
 }
 
-// TODO skeleton
+type Keys = string | readonly string[];
+type Work<T> = (lock: Lock) => Promise<T> | T;
+
+/** Takes locks, hands them out and looks after them. One per store; inject it, or make one by hand outside of Nest. */
 export class LockManager {
+  readonly #defaults: LockTerms;
+  readonly #waiters: Waiters;
+  readonly #acquirer: Acquirer;
+  readonly #shutdown: Shutdown;
+  readonly #log: LockLog | undefined;
+
+  /** @throws LockOptionsError for defaults that are no valid lock options. */
   constructor(
-    readonly store: LockStore,
-    readonly options: LockManagerOptions = {},
-    readonly runtime: Runtime = systemRuntime,
-  ) {}
+    private readonly store: LockStore,
+    options: LockManagerOptions = {},
+    runtime: Runtime = systemRuntime,
+  ) {
+    this.#defaults = toTerms(options.defaults);
+    this.#log = options.log;
+    this.#waiters = new Waiters(runtime, store);
+    this.#shutdown = new Shutdown(runtime.timers, store, this.#waiters);
+    this.#acquirer = new Acquirer(store, runtime, new Watchdog(runtime), {
+      started: (lock) => this.#shutdown.held.add(lock),
+      ended: (lock, loss) => this.#ended(lock, loss),
+      failed: (lock, verb, error) => this.#log?.warn(`Lock ${lock.key}: ${verb} had no clear answer: ${String(error)}`),
+    });
+  }
+
+  /** The innermost lock that the running code holds: inside `withLock` or a `@WithLock` method. */
   static current(): Lock | undefined {
-    return undefined;
+    return currentLock();
   }
-  acquire(_keys: string | readonly string[], _options?: LockOptions): Promise<Lock> {
-    throw new Error('todo');
+
+  /**
+   * Takes one key, or several together (all or none, with one token for all of them).
+   * @throws LockBusyError when someone else holds a key, after `wait`; LockUnavailableError when the store cannot decide; LockReentryError when this async
+   * context already holds a key; LockShutdownError; LockOptionsError; the signal's reason.
+   */
+  async acquire(keys: Keys, options?: LockOptions): Promise<Lock> {
+    return this.#take(toKeys(keys), toTerms(options, this.#defaults));
   }
-  tryAcquire(_keys: string | readonly string[], _options?: LockOptions): Promise<Lock | null> {
-    throw new Error('todo');
+
+  /** Like `acquire`, but null when someone else holds a key. Everything else still throws: an outage is not "busy". */
+  async tryAcquire(keys: Keys, options?: LockOptions): Promise<Lock | null> {
+    try {
+      return await this.acquire(keys, options);
+    } catch (error) {
+      if (error instanceof LockBusyError) return null;
+      throw error;
+    }
   }
-  withLock<T>(keys: string | readonly string[], work: (lock: Lock) => Promise<T> | T): Promise<T>;
-  withLock<T>(keys: string | readonly string[], options: WithLockOptions, work: (lock: Lock) => Promise<T> | T): Promise<T>;
-  withLock(..._args: unknown[]): Promise<never> {
-    throw new Error('todo');
+
+  /**
+   * Runs `work` under the lock and returns what it returns. The lock is released whatever happens.
+   * @throws what `work` throws, always before any error of the lock; LockLostError, with the result, when the lock was lost under work that returned normally
+   * (unless `onLost: 'ignore'`); and what `acquire` throws.
+   */
+  async withLock<T>(keys: Keys, work: Work<T>): Promise<T>;
+  async withLock<T>(keys: Keys, options: WithLockOptions, work: Work<T>): Promise<T>;
+  async withLock<T>(keys: Keys, first: WithLockOptions | Work<T>, second?: Work<T>): Promise<T> {
+    const [options, work] = typeof first === 'function' ? [undefined, first] : [first, second];
+    if (typeof work !== 'function')
+      throw new LockOptionsError('work', work, 'give the function to run under the lock.');
+    const terms = toTerms(options, this.#defaults);
+    const lock = await this.#take(toKeys(keys), terms);
+    let result: T;
+    try {
+      result = await runWithLock(lock, () => work(lock));
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+    await lock.release();
+    if (lock.loss && terms.onLost === 'throw') {
+      throw new LockLostError(lock.loss.key, lock.fencingToken, lock.loss.reason, result);
+    }
+    return result;
   }
-  isLocked(_key: string): Promise<boolean> {
-    throw new Error('todo');
+
+  /** Whether anyone holds the key at this moment. By the time you read the answer it may be wrong: never decide by it to write. */
+  async isLocked(key: string): Promise<boolean> {
+    return (await this.inspect(key)).locked;
   }
-  inspect(_key: string): Promise<LockState> {
-    throw new Error('todo');
+
+  /** What the store knows about the key at this moment. */
+  async inspect(key: string): Promise<LockState> {
+    if (!this.store.inspect)
+      throw new LockOptionsError('store', this.store, 'it has no `inspect`; use a store that can look.');
+    return this.store.inspect(toKeys(key)[0]);
   }
-  /** Grants nothing from now on; waiters reject. Locks held go on until `shutdown` is over. */
-  beginShutdown(_timeoutMs: number): void {}
-  /** Waits for held work (up to the timeout), then aborts signals, releases all, closes the store. */
-  shutdown(_timeoutMs: number): Promise<void> {
-    return Promise.resolve();
+
+  /** Grants nothing from now on and ends every wait. Locks held go on for up to `timeoutMs`; then `shutdown` is over. */
+  beginShutdown(timeoutMs?: number): void {
+    this.#shutdown.begin(timeoutMs);
+  }
+
+  /**
+   * Stops granting, lets held work finish while renewing, then aborts what is left, releases everything and closes the store's own
+   * connections. Resolves within `timeoutMs` (default 10 s) even when no store answers.
+   */
+  shutdown(timeoutMs?: number): Promise<void> {
+    return this.#shutdown.begin(timeoutMs);
+  }
+
+  async #take(keys: readonly [string, ...string[]], terms: LockTerms): Promise<Lock> {
+    terms.signal?.throwIfAborted();
+    const shared = this.#reentered(keys, terms.reentrant);
+    if (shared) return shared;
+    if (keys.length > 1 && !this.store.raise) {
+      throw new LockOptionsError('store', this.store, 'it has no `raise`, so it cannot lock several keys together.');
+    }
+    if (this.#shutdown.begun) throw new LockShutdownError(keys[0]);
+    this.#shutdown.pending++;
+    try {
+      const lock = await this.#queueOrTry(keys, terms);
+      if (!this.#shutdown.begun && !terms.signal?.aborted) return lock;
+      await lock.release();
+      terms.signal?.throwIfAborted();
+      throw new LockShutdownError(keys[0]);
+    } finally {
+      this.#shutdown.pending--;
+      this.#shutdown.check();
+    }
+  }
+
+  async #queueOrTry(keys: readonly [string, ...string[]], terms: LockTerms): Promise<HeldLock> {
+    if (terms.waitMs > 0) {
+      return this.#waiters.queue(
+        keys,
+        terms,
+        () => this.#acquirer.attempt(keys, terms),
+        (late) => void late.release(),
+      );
+    }
+    const outcome = await this.#acquirer.attempt(keys, terms);
+    if (isRefusal(outcome)) throw outcome.error(0);
+    return outcome;
+  }
+
+  /** The lock this async context holds already, if it may be shared; nothing if it holds none of the keys. */
+  #reentered(keys: readonly string[], reentrant: boolean): Lock | undefined {
+    const outer = findLock(
+      (lock) => lock.held && this.#shutdown.held.has(lock as HeldLock) && lock.keys.some((key) => keys.includes(key)),
+    );
+    if (!outer) return undefined;
+    if (reentrant && keys.every((key) => outer.keys.includes(key))) return new SharedLock(outer);
+    throw new LockReentryError(keys.find((key) => outer.keys.includes(key))!);
+  }
+
+  #ended(lock: HeldLock, loss: LockLostError | undefined): void {
+    this.#shutdown.held.delete(lock);
+    this.#shutdown.check();
+    for (const key of lock.keys) this.#waiters.wake(key);
+    if (loss) this.#log?.warn(loss.message);
   }
 }

@@ -1,3 +1,5 @@
+import type { LockLostError } from './errors.js';
+
 /** One held lock, over one key or several. What you hold is what you dispose: `await using lock = await locks.acquire(…)`. */
 export abstract class Lock implements AsyncDisposable {
   /** The first key, in sorted order. */
@@ -12,6 +14,9 @@ export abstract class Lock implements AsyncDisposable {
   abstract readonly held: boolean;
   /** How long the lease still runs, in ms; 0 once it is lost or released. */
   abstract readonly remaining: number;
+
+  /** Why the lock is not held any more, if it was lost; undefined while held and after a plain release. */
+  abstract readonly loss: LockLostError | undefined;
 
   /** @throws LockLostError when the lock is not held at this moment. */
   abstract assertHeld(): void;

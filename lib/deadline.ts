@@ -1,0 +1,44 @@
+import type { Clock } from './runtime.js';
+
+/** One reading of both clocks. */
+export interface Moment {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+export function now(clock: Clock): Moment {
+  return { monotonic: clock.monotonic(), wall: clock.wall() };
+}
+
+/** Ms since `start`. The monotonic clock stands still while a machine is suspended, the wall clock does not: the larger counts. */
+export function elapsed(clock: Clock, start: Moment): number {
+  return Math.max(clock.monotonic() - start.monotonic, clock.wall() - start.wall);
+}
+
+/** A point in time, `durationMs` after a moment. */
+export class Deadline {
+  constructor(
+    private readonly clock: Clock,
+    private readonly start: Moment,
+    private readonly durationMs: number,
+  ) {}
+
+  /** Ms left; negative once it has passed. */
+  get remaining(): number {
+    return this.durationMs - elapsed(this.clock, this.start);
+  }
+
+  /** On the monotonic clock, for timers. */
+  get monotonic(): number {
+    return this.start.monotonic + this.durationMs;
+  }
+}
+
+/** Clocks of process and store may run at speeds 1 % apart; Redis rounds expiry to a ms at both ends. */
+const DRIFT_FACTOR = 0.01;
+const DRIFT_MS = 2;
+
+/** How much of a ttl its holder may rely on, counted from before the request was sent (drift as in Redis's Redlock description). */
+export function validity(ttlMs: number): number {
+  return ttlMs - ttlMs * DRIFT_FACTOR - DRIFT_MS;
+}

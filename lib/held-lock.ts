@@ -1,0 +1,192 @@
+import { Deadline, elapsed, now, validity, type Moment } from './deadline.js';
+import { LockLostError, LockUnavailableError, type LossReason } from './errors.js';
+import { Lock } from './lock.js';
+import type { LockTerms } from './lock.options.js';
+import type { Clock } from './runtime.js';
+import type { Watchdog, Watched } from './watchdog.js';
+
+/** How a lock reaches its store: closures over its keys and owner, so that it knows neither the store nor the manager. */
+export interface LockLink {
+  /** True: renewed on every key. False: not ours any more. Rejects: unknown. */
+  renew(): Promise<boolean>;
+  release(keepForMs: number): Promise<boolean>;
+  /** The lock is over: released, or lost. Called once. */
+  ended(loss: LockLostError | undefined): void;
+  /** A renewal or a release had no clear answer. */
+  failed(verb: 'renew' | 'release', error: unknown): void;
+}
+
+export interface Grant {
+  readonly keys: readonly [string, ...string[]];
+  readonly fencingToken: number;
+  /** Read before the winning attempt was sent: the lease counts from here. */
+  readonly sentAt: Moment;
+}
+
+const RENEWALS_PER_TTL = 3;
+/** How much of the renewal interval a renewal may come early, to go out together with others. */
+const SLACK_FACTOR = 0.1;
+/** After an unclear answer: soon, but not in a hot loop. */
+const RETRIES_PER_TTL = 15;
+const SHORTEST_RETRY_MS = 5;
+const LONGEST_RETRY_MS = 1000;
+
+/** A lock that was granted, from its grant to its release or loss. */
+export class HeldLock extends Lock implements Watched {
+  readonly keys: readonly string[];
+  readonly key: string;
+  readonly fencingToken: number;
+  readonly #grantedAt: Moment;
+  readonly #maxHold: Deadline;
+  #deadline: Deadline;
+  #renewAt: number;
+  #renewal: Promise<void> | undefined;
+  #release: Promise<boolean> | undefined;
+  #loss: LockLostError | undefined;
+  #controller: AbortController | undefined;
+
+  constructor(
+    grant: Grant,
+    private readonly terms: LockTerms,
+    private readonly link: LockLink,
+    private readonly clock: Clock,
+    private readonly watchdog: Watchdog,
+  ) {
+    super();
+    this.keys = grant.keys;
+    this.key = grant.keys[0];
+    this.fencingToken = grant.fencingToken;
+    this.#grantedAt = grant.sentAt;
+    this.#deadline = new Deadline(clock, grant.sentAt, validity(terms.ttlMs));
+    this.#maxHold = new Deadline(clock, grant.sentAt, terms.maxHoldMs);
+    this.#renewAt = grant.sentAt.monotonic + terms.ttlMs / RENEWALS_PER_TTL;
+    watchdog.watch(this);
+  }
+
+  get held(): boolean {
+    if (this.#loss || this.#release) return false;
+    // The clock decides, not a timer: after a pause the first look already tells.
+    if (this.#deadline.remaining <= 0) this.#lose('expired');
+    else if (this.#maxHold.remaining <= 0) this.#lose('max-hold');
+    return !this.#loss;
+  }
+
+  get remaining(): number {
+    return this.held ? Math.min(this.#deadline.remaining, this.#maxHold.remaining) : 0;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (!this.held && this.#loss) this.#controller.abort(this.#loss);
+    }
+    return this.#controller.signal;
+  }
+
+  get loss(): LockLostError | undefined {
+    return this.#loss;
+  }
+
+  assertHeld(): void {
+    if (!this.held) throw this.#loss ?? new LockLostError(this.key, this.fencingToken, 'released');
+  }
+
+  async renew(): Promise<void> {
+    this.assertHeld();
+    try {
+      await (this.#renewal ?? this.#startRenewal());
+    } catch (error) {
+      if (this.held) throw this.#unavailable(error);
+    }
+    this.assertHeld();
+  }
+
+  release(): Promise<boolean> {
+    return (this.#release ??= this.#giveBack());
+  }
+
+  /** Ends the lock now, whatever the store says. */
+  abort(reason: LossReason): void {
+    if (this.held) this.#lose(reason);
+  }
+
+  get dueAt(): number {
+    const lostAt = Math.min(this.#deadline.monotonic, this.#maxHold.monotonic);
+    return this.#renewal || !this.terms.autoRenew ? lostAt : Math.min(lostAt, this.#renewAt);
+  }
+
+  get slackMs(): number {
+    // Only a renewal may come early; a lease never ends before its time.
+    const renewalIsNext = this.dueAt === this.#renewAt;
+    return renewalIsNext ? (this.terms.ttlMs / RENEWALS_PER_TTL) * SLACK_FACTOR : 0;
+  }
+
+  attend(): void {
+    if (!this.held) return;
+    const due = this.#renewAt - this.slackMs <= this.clock.monotonic();
+    if (this.terms.autoRenew && !this.#renewal && due) {
+      this.#startRenewal().catch((error: unknown) => {
+        if (this.held) this.link.failed('renew', error);
+      });
+    }
+  }
+
+  #startRenewal(): Promise<void> {
+    const sentAt = now(this.clock);
+    const renewal = this.link.renew().then(
+      (ours) => this.#renewed(ours, sentAt),
+      (error: unknown) => {
+        const { ttlMs } = this.terms;
+        const soon = Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, ttlMs / RETRIES_PER_TTL));
+        this.#settled(this.clock.monotonic() + soon);
+        throw error;
+      },
+    );
+    this.#renewal = renewal;
+    return renewal;
+  }
+
+  #renewed(ours: boolean, sentAt: Moment): void {
+    // What a renewal says after the release, or after the loss was told, changes nothing.
+    if (this.#release || this.#loss) return;
+    if (!ours) return this.#lose('taken');
+    this.#deadline = new Deadline(this.clock, sentAt, validity(this.terms.ttlMs));
+    this.#settled(sentAt.monotonic + this.terms.ttlMs / RENEWALS_PER_TTL);
+  }
+
+  #settled(renewAt: number): void {
+    this.#renewal = undefined;
+    this.#renewAt = renewAt;
+    this.watchdog.rescheduled(this);
+  }
+
+  #lose(reason: LossReason): void {
+    this.#loss = new LockLostError(this.key, this.fencingToken, reason);
+    this.watchdog.unwatch(this);
+    this.link.ended(this.#loss);
+    this.#controller?.abort(this.#loss);
+  }
+
+  async #giveBack(): Promise<boolean> {
+    const wasHeld = this.held;
+    // No renewal starts after this line. One in flight is superseded: it went out before the release does, and its answer is not heard.
+    this.watchdog.unwatch(this);
+    const keepForMs = wasHeld ? Math.max(0, this.terms.minHoldMs - elapsed(this.clock, this.#grantedAt)) : 0;
+    try {
+      // A lost lock is released as well: a minority of nodes may still have it.
+      const wasOurs = await this.link.release(keepForMs);
+      if (!wasOurs) this.#loss ??= new LockLostError(this.key, this.fencingToken, 'taken');
+      return wasHeld && wasOurs;
+    } catch (error) {
+      this.link.failed('release', error);
+      return false;
+    } finally {
+      if (wasHeld) this.link.ended(this.#loss);
+    }
+  }
+
+  #unavailable(error: unknown): LockUnavailableError {
+    if (error instanceof LockUnavailableError) return error;
+    return new LockUnavailableError(this.key, [{ node: 'store', reason: String(error) }]);
+  }
+}

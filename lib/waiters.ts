@@ -1,0 +1,117 @@
+import { LockBusyError, LockShutdownError, type LockError } from './errors.js';
+import type { Runtime } from './runtime.js';
+import type { LockStore } from './stores/lock-store.js';
+import { Waiter } from './waiter.js';
+
+/** An attempt that did not get the lock. */
+export interface Refusal {
+  /** The key that stood in the way. */
+  readonly busyKey: string;
+  readonly retryAfterMs: number | undefined;
+  /** What to throw when nobody wants to wait any longer. */
+  error(waitedMs: number): LockError;
+}
+
+export interface WaitTerms {
+  readonly waitMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+const FIRST_BACKOFF_MS = 50;
+const LONGEST_BACKOFF_MS = 1000;
+const SHORTEST_PAUSE_MS = 5;
+
+/**
+ * The callers of this process that wait. For each key they queue in order of arrival, and only the first talks to the store: it sleeps with exponential
+ * backoff and full jitter, never past the holder's lease, and is woken when the store or this process knows that the key may be free.
+ */
+export class Waiters {
+  readonly #queues = new Map<string, Waiter[]>();
+  readonly #waiting = new Map<Waiter, string>();
+
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly store: Pick<LockStore, 'onFree'>,
+  ) {}
+
+  /**
+   * Repeats `attempt` until it brings a lock, the wait is over (throws the last refusal's error), or the signal aborts.
+   * A lock that arrives after the waiter has gone is handed to `discard`.
+   */
+  async queue<T extends object>(
+    keys: readonly string[],
+    terms: WaitTerms,
+    attempt: () => Promise<T | Refusal>,
+    discard: (late: T) => void,
+  ): Promise<T> {
+    const waiter = new Waiter(this.runtime.timers, terms.waitMs, terms.signal);
+    const unsubscribe: (() => void)[] = [];
+    this.#waiting.set(waiter, keys[0] ?? '');
+    try {
+      // Keys are sorted, so two callers that wait for the same two keys queue in the same order and cannot block each other.
+      for (const key of keys) {
+        this.#enter(key, waiter);
+        while (this.#queues.get(key)?.[0] !== waiter) {
+          await waiter.pause();
+          if (waiter.expired) throw new LockBusyError(key, undefined, terms.waitMs);
+        }
+      }
+      for (let round = 0; ; round++) {
+        const lastAttempt = waiter.expired;
+        const pending = attempt();
+        const outcome = await waiter.orStopped(pending).catch((reason: unknown) => {
+          pending.then((late) => isRefusal(late) || discard(late)).catch(() => undefined); // nobody is left to hear of its failure
+          throw reason;
+        });
+        if (!isRefusal(outcome)) return outcome;
+        if (lastAttempt) throw outcome.error(terms.waitMs);
+        if (round === 0) unsubscribe.push(...this.#subscribe(keys, waiter));
+        await waiter.pause(this.#backoff(round, outcome.retryAfterMs));
+      }
+    } finally {
+      for (const stop of unsubscribe) stop();
+      for (const key of keys) this.#leave(key, waiter);
+      this.#waiting.delete(waiter);
+      waiter.dispose();
+    }
+  }
+
+  /** The key may have come free. */
+  wake(key: string): void {
+    this.#queues.get(key)?.[0]?.wake();
+  }
+
+  /** Ends every wait with `LockShutdownError`. */
+  stop(): void {
+    for (const [waiter, key] of this.#waiting) waiter.stop(new LockShutdownError(key));
+  }
+
+  #subscribe(keys: readonly string[], waiter: Waiter): (() => void)[] {
+    return keys.map((key) => this.store.onFree?.(key, () => waiter.wake())).filter((stop) => stop !== undefined);
+  }
+
+  #backoff(round: number, retryAfterMs = Number.POSITIVE_INFINITY): number {
+    const ceiling = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(round, 10));
+    const jittered = this.runtime.random.fraction() * ceiling;
+    return Math.max(SHORTEST_PAUSE_MS, Math.min(jittered, retryAfterMs));
+  }
+
+  #enter(key: string, waiter: Waiter): void {
+    const queue = this.#queues.get(key);
+    if (queue) queue.push(waiter);
+    else this.#queues.set(key, [waiter]);
+  }
+
+  #leave(key: string, waiter: Waiter): void {
+    const queue = this.#queues.get(key);
+    const place = queue?.indexOf(waiter) ?? -1;
+    if (!queue || place < 0) return;
+    queue.splice(place, 1);
+    if (queue.length === 0) this.#queues.delete(key);
+    else if (place === 0) queue[0]?.wake();
+  }
+}
+
+export function isRefusal<T extends object>(outcome: T | Refusal): outcome is Refusal {
+  return 'busyKey' in outcome;
+}
