@@ -6,7 +6,7 @@ const NAMED = {
   testing: 'lib/testing/',
   index: 'lib/index\\.ts$',
   module: 'lib/[^/]+\\.module\\.ts$',
-  nest: 'lib/(nest/|distributed-lock\\.(?!module\\.)|[^/]+\\.(decorator|filter|explorer|binder|provider|tokens)\\.ts$)',
+  nest: 'lib/(nest/|distributed-lock\\.(?!module\\.)|[^/]+[.-](decorator|filter|explorer|binder|provider|tokens)\\.ts$)',
   manager: 'lib/lock-manager\\.ts$',
   stores: 'lib/(stores|fencing)/',
   foundation: 'lib/(errors|duration|runtime|deadline|key-template|lock-key|lock\\.options)\\.ts$',
@@ -84,7 +84,10 @@ module.exports = {
       comment: 'Only dependencies, peer dependencies and Node itself are there for a user.',
       severity: 'error',
       from: { path: '^lib/' },
-      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'] },
+      to: {
+        dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'],
+        dependencyTypesNot: ['npm', 'npm-peer'],
+      },
     },
   ],
   options: {

@@ -1,6 +1,7 @@
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
+/** @type {import('eslint').Linter.RulesRecord} */
 const everywhere = {
   eqeqeq: ['error', 'always', { null: 'ignore' }],
   '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
