@@ -140,17 +140,31 @@ export async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
+/** False also for a zombie: it has ended, only nobody has asked for its exit code yet. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  return stateOf(pid) !== 'Z';
+}
+
 /** A signal to another process is delivered a moment later; a test that freezes a holder must not depend on that moment. */
 export function waitUntilStopped(pid: number): void {
   for (const start = performance.now(); performance.now() - start < 5_000;) {
-    let stat: string;
-    try {
-      stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    } catch {
-      return; // gone, or a system without /proc
-    }
-    const state = stat.charAt(stat.lastIndexOf(')') + 2);
-    if (state === 'T' || state === 'Z') return;
+    const state = stateOf(pid);
+    if (state === undefined || state === 'T' || state === 'Z') return;
   }
   throw new Error(`Process ${pid} did not stop`);
+}
+
+/** Undefined if the process is gone, or if the system has no /proc. */
+function stateOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.charAt(stat.lastIndexOf(')') + 2);
+  } catch {
+    return undefined;
+  }
 }

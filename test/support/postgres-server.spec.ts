@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { existsSync } from 'node:fs';
 import pg from 'pg';
+import { ChildProcess } from './child-process.js';
+import { eventually } from './eventually.js';
+import { isAlive } from './managed-process.js';
 import { PostgresServer } from './postgres-server.js';
 
 describe('PostgresServer', () => {
@@ -53,4 +57,13 @@ describe('PostgresServer', () => {
     await server!.stop();
     expect(server!.running).toBe(false);
   });
+
+  it('leaves nothing behind, not even a frozen backend, when the process that started it is killed', async () => {
+    const owner = await ChildProcess.start('test/support/fixtures/postgres-owner.ts');
+    const { pids, folder } = await owner.next<{ pids: number[]; folder: string }>(undefined, 60_000);
+    expect(pids.length).toBeGreaterThan(1);
+    expect(pids.every(isAlive) && existsSync(folder)).toBe(true);
+    await owner.kill();
+    await eventually(() => expect(pids.some(isAlive) || existsSync(folder)).toBe(false));
+  }, 90_000);
 });

@@ -24,7 +24,7 @@ export class PostgresServer {
   private constructor(
     readonly port: number,
     private readonly options: PostgresServerOptions,
-    private readonly folder: string,
+    readonly folder: string,
     private readonly bin: string,
     private process: ManagedProcess,
   ) {}
@@ -59,6 +59,11 @@ export class PostgresServer {
 
   get running(): boolean {
     return this.process.running;
+  }
+
+  /** The server's own process and one per session and background task. */
+  get pids(): number[] {
+    return [this.pid, ...childrenOf(this.pid)];
   }
 
   /** What the server logged, for failing tests. */
