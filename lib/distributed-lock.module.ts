@@ -1,0 +1,144 @@
+import {
+  ConfigurableModuleBuilder,
+  Inject,
+  Logger,
+  Module,
+  type BeforeApplicationShutdown,
+  type ConfigurableModuleAsyncOptions,
+  type DynamicModule,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { APP_FILTER, ModulesContainer } from '@nestjs/core';
+import { toSettings, type DistributedLockModuleOptions, type LockModuleSettings } from './distributed-lock.options.js';
+import { LockOptionsError } from './errors.js';
+import { LockExceptionFilter } from './lock-exception.filter.js';
+import { LockManager } from './lock-manager.js';
+import { bindLockManagers } from './nest/lock-binding.js';
+import { checkedManagerName, importOf, lockManagerToken } from './nest/lock-tokens.js';
+import type { LockStore } from './stores/lock-store.js';
+
+/** What goes beside the options, of `forRoot` as of `forRootAsync`. */
+export interface DistributedLockModuleExtras {
+  /** Whether other modules see the manager without importing this one. Default true. */
+  isGlobal?: boolean;
+  /** Makes this a second, separate manager: `@WithLock(key, { manager: name })`, `@InjectLockManager(name)`. */
+  name?: string;
+}
+
+/** What a class given as `useClass` or `useExisting` implements. */
+export interface DistributedLockOptionsFactory {
+  createLockOptions(): DistributedLockModuleOptions | Promise<DistributedLockModuleOptions>;
+}
+
+export type DistributedLockModuleAsyncOptions = ConfigurableModuleAsyncOptions<
+  DistributedLockModuleOptions,
+  'createLockOptions'
+> &
+  DistributedLockModuleExtras;
+
+const SETTINGS = Symbol('nestjs-fenced-lock: settings');
+const MANAGER = Symbol('nestjs-fenced-lock: manager of this module');
+const NAME = Symbol('nestjs-fenced-lock: name of this module');
+
+const logger = new Logger('DistributedLockModule');
+
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<DistributedLockModuleOptions>({
+  moduleName: 'DistributedLock',
+})
+  .setClassMethodName('forRoot')
+  .setFactoryMethodName('createLockOptions')
+  .setExtras<DistributedLockModuleExtras>({ isGlobal: true, name: undefined } as DistributedLockModuleExtras, complete)
+  .build();
+
+/** The only wiring: options → store → manager, its place in Nest's injection, and its end at shutdown. */
+@Module({})
+export class DistributedLockModule
+  extends ConfigurableModuleClass
+  implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown
+{
+  constructor(
+    @Inject(MANAGER) private readonly manager: LockManager,
+    @Inject(SETTINGS) private readonly settings: LockModuleSettings,
+    @Inject(NAME) private readonly name: { readonly value: string | undefined },
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+  ) {
+    super();
+  }
+
+  /** @throws LockOptionsError at once for options that make no sense. */
+  static override forRoot(options: DistributedLockModuleOptions & DistributedLockModuleExtras = {}): DynamicModule {
+    const { isGlobal: _, name: __, ...own } = options;
+    toSettings(own);
+    return super.forRoot(options);
+  }
+
+  static override forRootAsync(options: DistributedLockModuleAsyncOptions): DynamicModule {
+    return super.forRootAsync(options);
+  }
+
+  onModuleInit(): void {
+    this.#refuseNamesake();
+    bindLockManagers(this.modules.values());
+  }
+
+  /** Nest next waits for open HTTP requests: those that wait for a lock have to be told now. */
+  beforeApplicationShutdown(): void {
+    if (this.#ownsManager()) this.manager.beginShutdown(this.settings.shutdownTimeoutMs);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    if (this.#ownsManager()) await this.manager.shutdown(this.settings.shutdownTimeoutMs);
+  }
+
+  /** Not so after `overrideProvider(LockManager)`. */
+  #ownsManager(): boolean {
+    return this.manager instanceof LockManager;
+  }
+
+  #refuseNamesake(): void {
+    for (const { instance, isGlobal } of this.modules.values()) {
+      if (!isGlobal || !(instance instanceof DistributedLockModule) || instance === this) continue;
+      if (instance.name.value !== this.name.value) continue;
+      const remedy = `${importOf(this.name.value)} is imported twice, and which manager a class gets would be chance; import it once.`;
+      throw new LockOptionsError('name', this.name.value, remedy);
+    }
+  }
+}
+
+function complete(definition: DynamicModule, extras: DistributedLockModuleExtras): DynamicModule {
+  const { isGlobal = true, name } = extras;
+  if (name !== undefined) checkedManagerName(name);
+  if (typeof isGlobal !== 'boolean') throw new LockOptionsError('isGlobal', isGlobal, 'give true or false.');
+  const token = lockManagerToken(name);
+  return {
+    ...definition,
+    global: isGlobal,
+    providers: [
+      ...(definition.providers ?? []),
+      { provide: NAME, useValue: { value: name } },
+      { provide: SETTINGS, useFactory: toSettings, inject: [MODULE_OPTIONS_TOKEN] },
+      { provide: token, useFactory: createManager, inject: [SETTINGS] },
+      { provide: MANAGER, useExisting: token },
+      { provide: APP_FILTER, useClass: LockExceptionFilter },
+    ],
+    exports: [token],
+  };
+}
+
+async function createManager(settings: LockModuleSettings): Promise<LockManager> {
+  const log = { warn: (message: string) => logger.warn(message) };
+  return new LockManager(await openStore(settings), { defaults: settings.defaults, log });
+}
+
+async function openStore({ source, ttlMs, nodeTimeout, quarantine }: LockModuleSettings): Promise<LockStore> {
+  if ('store' in source) return source.store;
+  const { connectRedis } = await import('./stores/redis/redis.store.js');
+  return connectRedis({
+    nodes: source.nodes as never,
+    ttlMs,
+    log: (message: string) => logger.warn(message),
+    ...(nodeTimeout === undefined ? {} : { nodeTimeout }),
+    ...(quarantine === undefined ? {} : { quarantine }),
+  });
+}

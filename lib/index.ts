@@ -1,0 +1,42 @@
+// Nest
+export {
+  DistributedLockModule,
+  type DistributedLockModuleAsyncOptions,
+  type DistributedLockModuleExtras,
+  type DistributedLockOptionsFactory,
+} from './distributed-lock.module.js';
+export type { DistributedLockModuleOptions, RedisNode } from './distributed-lock.options.js';
+export {
+  WithLock,
+  type LockKey,
+  type WithLockDecorator,
+  type WithLockDecoratorOptions,
+} from './with-lock.decorator.js';
+export { CurrentLock, FencingToken, LockSignal } from './fencing-token.decorator.js';
+export { InjectLockManager } from './inject-lock-manager.decorator.js';
+export { lockManagerToken } from './nest/lock-tokens.js';
+export { LockExceptionFilter } from './lock-exception.filter.js';
+
+// Locks
+export { LockManager, type LockManagerOptions } from './lock-manager.js';
+export { Lock } from './lock.js';
+export type { LockDefaults, LockOptions, WithLockOptions } from './lock.options.js';
+export type { Duration } from './duration.js';
+
+// Errors
+export {
+  LockBusyError,
+  LockError,
+  LockLostError,
+  LockOptionsError,
+  LockReentryError,
+  LockShutdownError,
+  LockUnavailableError,
+  StaleTokenError,
+  type LossReason,
+  type NodeFailure,
+} from './errors.js';
+
+// Stores
+export type { AcquireResult, LockState, LockStore } from './stores/lock-store.js';
+export { MemoryStore } from './stores/memory.store.js';

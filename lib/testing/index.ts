@@ -1,0 +1,1 @@
+export { LockingTestingModule, type LockingTestingModuleOptions } from './locking-testing.module.js';
