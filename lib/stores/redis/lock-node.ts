@@ -1,0 +1,38 @@
+/** What a node can be asked. */
+export type NodeVerb = 'acquire' | 'commit' | 'renew' | 'heal' | 'release' | 'inspect' | 'mark';
+
+export interface NodeRequest {
+  readonly verb: NodeVerb;
+  readonly key: string;
+  readonly owner: string;
+  /** The ttl; for a release, how long the key stays taken. */
+  readonly ms: number;
+  /** The proposal of an acquire, the token of a commit or a heal. */
+  readonly token: number;
+}
+
+export type NodeReply =
+  /** Done. The value is the fence after an acquire or a renew. */
+  | { readonly status: 'yes'; readonly value: number; readonly state?: NodeLockState }
+  /** Someone else's, or nobody's. The value is the remaining ms after an acquire, the fence after an inspect. */
+  | { readonly status: 'no'; readonly value: number }
+  /** The node came back empty and abstains for `value` more ms. */
+  | { readonly status: 'quarantined'; readonly value: number };
+
+export interface NodeLockState {
+  readonly owner: string;
+  readonly remainingMs: number;
+}
+
+/**
+ * One node that keeps locks: the seam between the protocol and its transport. A request is carried out at most once, at any time after it was sent, or never.
+ */
+export interface LockNode {
+  readonly name: string;
+  /**
+   * Sends one request. Rejects, with the reason as the error's message, when the node cannot be reached, fails, or does not answer within `timeoutMs`;
+   * an answer that still comes after that goes to `late`.
+   */
+  send(request: NodeRequest, timeoutMs: number, late?: (reply: NodeReply) => void): Promise<NodeReply>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,29 @@
+/**
+ * What is used of an ioredis or iovalkey client: single, Sentinel or Cluster. Structural, so that a client of any version type-checks.
+ */
+export interface RedisClient {
+  readonly status: string;
+  readonly isCluster?: boolean;
+  readonly options?: { readonly host?: string | undefined; readonly port?: number | undefined } | object;
+  evalsha(sha: string, keyCount: number, ...args: string[]): Promise<unknown>;
+  eval(script: string, keyCount: number, ...args: string[]): Promise<unknown>;
+  connect(): Promise<unknown>;
+  quit(): Promise<unknown>;
+  disconnect(): void;
+  on(event: string, listener: (...args: any[]) => void): unknown;
+  off(event: string, listener: (...args: any[]) => void): unknown;
+}
+
+/** Options for a connection of our own, as ioredis takes them: host, port, username, password, tls, db, sentinels, name … */
+export interface RedisNodeOptions {
+  readonly host?: string;
+  readonly port?: number;
+  readonly [option: string]: unknown;
+}
+
+/** One Redis: a URL, connection options, or a client of the user's own (never closed by us). */
+export type RedisNodeEntry = string | RedisNodeOptions | RedisClient;
+
+export function isRedisClient(entry: RedisNodeEntry): entry is RedisClient {
+  return typeof entry === 'object' && entry !== null && typeof entry.evalsha === 'function';
+}

@@ -1,0 +1,214 @@
+import type { Timers } from '../../runtime.js';
+import type { LockNode, NodeReply, NodeRequest } from './lock-node.js';
+import { keyNames, LOCK_SCRIPT, LOCK_SCRIPT_SHA, MARKER_KEY } from './lock-script.js';
+import type { RedisClient } from './redis-client.js';
+
+interface Pending {
+  readonly request: NodeRequest;
+  readonly timeoutMs: number;
+  readonly late: ((reply: NodeReply) => void) | undefined;
+  resolve(reply: NodeReply): void;
+  reject(error: Error): void;
+  overdue: boolean;
+}
+
+export interface RedisNodeTerms {
+  readonly name: string;
+  /** Whether we made the client, and so close it. */
+  readonly own: boolean;
+  readonly retentionMs: number;
+  readonly quarantineMs: number;
+  readonly log: (message: string) => void;
+}
+
+/** A script holds Redis up for as long as it runs: about 5 µs a request. */
+const MOST_PER_SCRIPT = 256;
+/** A node that leaves this many scripts unanswered gets no more until it answers: what is sent to it only piles up. */
+const MOST_OVERDUE = 64;
+const CLOSE_MS = 500;
+
+/** One Redis. What one tick asks of it goes out as one script. */
+export class RedisNode implements LockNode {
+  readonly name: string;
+  #batch: Pending[] = [];
+  #overdue = 0;
+  #down: string | undefined;
+
+  constructor(
+    private readonly client: RedisClient,
+    private readonly terms: RedisNodeTerms,
+    private readonly timers: Timers,
+  ) {
+    this.name = terms.name;
+    client.on('error', this.#onError);
+    client.on('close', this.#onClose);
+    client.on('ready', this.#onReady);
+    if (client.status === 'ready') this.#onReady();
+    else if (client.status === 'wait') client.connect().catch(this.#onError);
+  }
+
+  send(request: NodeRequest, timeoutMs: number, late?: (reply: NodeReply) => void): Promise<NodeReply> {
+    // Nothing may lie in an offline queue and be sent when nobody wants it any more.
+    if (this.client.status !== 'ready') {
+      return Promise.reject(new Error(`not connected${this.#down ? ` (${this.#down})` : ''}`));
+    }
+    if (this.#overdue >= MOST_OVERDUE) return Promise.reject(new Error('not answering'));
+    return new Promise((resolve, reject) => {
+      if (this.#batch.length === 0) process.nextTick(() => this.#flush());
+      this.#batch.push({ request, timeoutMs, late, resolve, reject, overdue: false });
+    });
+  }
+
+  /** Resolves once the connection is ready, or after `limitMs` without one; false in that case. */
+  whenReady(limitMs: number): Promise<boolean> {
+    if (this.client.status === 'ready') return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        cancel();
+        this.client.off('ready', settle);
+        resolve(this.client.status === 'ready');
+      };
+      const cancel = this.timers.start(settle, limitMs, true);
+      this.client.on('ready', settle);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.terms.own) {
+      if (this.client.status === 'ready') await this.#quit();
+      this.client.disconnect();
+    }
+    this.client.off('close', this.#onClose);
+    this.client.off('ready', this.#onReady);
+    if (!this.terms.own) this.client.off('error', this.#onError);
+  }
+
+  #flush(): void {
+    const pending = this.#batch;
+    this.#batch = [];
+    // In a Cluster each user key has its own slot, and a script may not cross slots.
+    const most = this.client.isCluster ? 1 : MOST_PER_SCRIPT;
+    for (let from = 0; from < pending.length; from += most) {
+      this.#run(pending.length <= most ? pending : pending.slice(from, from + most));
+    }
+  }
+
+  #run(batch: readonly Pending[]): void {
+    const keys: string[] = this.terms.quarantineMs > 0 ? [MARKER_KEY] : [];
+    const args: string[] = [String(this.terms.retentionMs), String(this.terms.quarantineMs)];
+    for (const { request } of batch) {
+      const { verb, key, owner, ms, token } = request;
+      keys.push(...keyNames(key, verb));
+      args.push(verb, owner, String(ms), String(token));
+    }
+    const stopClock = this.#startClock(batch);
+    let replies: Promise<unknown>;
+    try {
+      replies = this.client.evalsha(LOCK_SCRIPT_SHA, keys.length, ...keys, ...args);
+    } catch (error) {
+      replies = Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
+    replies
+      .catch((error: unknown) => {
+        // The node forgot its scripts. What nobody waits for any more is not sent a second time.
+        if (!reason(error).startsWith('NOSCRIPT') || batch.every(({ overdue }) => overdue)) throw error;
+        return this.client.eval(LOCK_SCRIPT, keys.length, ...keys, ...args);
+      })
+      .then(
+        (answer) => {
+          stopClock();
+          this.#deliver(batch, answer as unknown[]);
+        },
+        (error: unknown) => {
+          stopClock();
+          for (const { reject } of batch) reject(new Error(reason(error)));
+        },
+      );
+  }
+
+  /** Rejects what has no answer in time. Returns what to call when the answer, good or bad, is here. */
+  #startClock(batch: readonly Pending[]): () => void {
+    const byTimeout = new Map<number, Pending[]>();
+    for (const pending of batch) {
+      const same = byTimeout.get(pending.timeoutMs);
+      if (same) same.push(pending);
+      else byTimeout.set(pending.timeoutMs, [pending]);
+    }
+    let answered = false;
+    let overdue = false;
+    const cancels: (() => void)[] = [];
+    for (const [timeoutMs, group] of byTimeout) {
+      const expire = (): void => {
+        if (answered) return;
+        if (!overdue) this.#overdue++;
+        overdue = true;
+        for (const pending of group) {
+          pending.overdue = true;
+          pending.reject(new Error(`no answer within ${Math.round(timeoutMs)} ms`));
+        }
+      };
+      // A process that was held up finds its timers due before it has read its sockets: read first, then judge.
+      cancels.push(this.timers.start(() => void setImmediate(expire), timeoutMs, true));
+    }
+    return () => {
+      answered = true;
+      if (overdue) this.#overdue--;
+      for (const cancel of cancels) cancel();
+    };
+  }
+
+  #deliver(batch: readonly Pending[], answer: readonly unknown[]): void {
+    batch.forEach((pending, index) => {
+      const status = Number(answer[index * 2]);
+      const value = answer[index * 2 + 1];
+      if (status < 0) return pending.reject(new Error(String(value)));
+      const reply = toReply(status, value);
+      if (pending.overdue) pending.late?.(reply);
+      else pending.resolve(reply);
+    });
+  }
+
+  /** Loads the script and sets the marker, so that the first lock pays for neither. */
+  #prime(): void {
+    if (this.client.isCluster) return;
+    const { quarantineMs, retentionMs } = this.terms;
+    const keys = Array<string>(quarantineMs > 0 ? 3 : 2).fill(MARKER_KEY);
+    const args = [String(retentionMs), String(quarantineMs), 'mark', '', '0', '0'];
+    this.client.eval(LOCK_SCRIPT, keys.length, ...keys, ...args).catch(() => undefined); // each lock's own call tells what is wrong
+  }
+
+  async #quit(): Promise<void> {
+    let cancel: () => void = () => undefined;
+    const limit = new Promise<void>((resolve) => (cancel = this.timers.start(resolve, CLOSE_MS, true)));
+    await Promise.race([this.client.quit().catch(() => undefined), limit]);
+    cancel();
+  }
+
+  readonly #onReady = (): void => {
+    if (this.#down !== undefined) this.terms.log(`Redis node ${this.name} is connected again`);
+    this.#down = undefined;
+    this.#prime();
+  };
+
+  readonly #onError = (error: unknown): void => this.#wentDown(reason(error));
+
+  readonly #onClose = (): void => this.#wentDown('connection closed');
+
+  #wentDown(why: string): void {
+    if (this.client.status === 'ready') return;
+    if (this.#down === undefined) this.terms.log(`Redis node ${this.name} is out of reach: ${why}`);
+    this.#down = why;
+  }
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}
+
+function toReply(status: number, value: unknown): NodeReply {
+  if (status === 2) return { status: 'quarantined', value: Number(value) };
+  if (status === 0) return { status: 'no', value: Number(value) };
+  if (!Array.isArray(value)) return { status: 'yes', value: Number(value) };
+  const [owner, remainingMs, fence] = value as [unknown, unknown, unknown];
+  return { status: 'yes', value: Number(fence), state: { owner: String(owner), remainingMs: Number(remainingMs) } };
+}
