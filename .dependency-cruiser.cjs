@@ -6,7 +6,7 @@ const NAMED = {
   testing: 'lib/testing/',
   index: 'lib/index\\.ts$',
   module: 'lib/[^/]+\\.module\\.ts$',
-  nest: 'lib/(nest/|distributed-lock\\.(?!module\\.)|[^/]+[.-](decorator|filter|explorer|binder|provider|tokens)\\.ts$)',
+  nest: 'lib/(nest/|distributed-lock\\.(?!module\\.)|[^/]+\\.(decorator|filter)\\.ts$)',
   manager: 'lib/lock-manager\\.ts$',
   stores: 'lib/(stores|fencing)/',
   foundation: 'lib/(errors|duration|runtime|deadline|key-template|lock-key|lock\\.options)\\.ts$',

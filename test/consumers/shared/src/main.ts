@@ -10,7 +10,7 @@ import {
   LockSignal,
   WithLock,
 } from 'nestjs-fenced-lock';
-import { MemoryLockStore } from 'nestjs-fenced-lock';
+import { MemoryStore } from 'nestjs-fenced-lock';
 
 @Injectable()
 class Billing {
@@ -24,7 +24,7 @@ class Billing {
   }
 }
 
-@Module({ imports: [DistributedLockModule.forRoot({ store: new MemoryLockStore() })], providers: [Billing] })
+@Module({ imports: [DistributedLockModule.forRoot({ store: new MemoryStore() })], providers: [Billing] })
 class AppModule {}
 
 async function main(): Promise<void> {
