@@ -21,9 +21,9 @@ import type { LockStore } from './stores/lock-store.js';
 /** What goes beside the options, of `forRoot` as of `forRootAsync`. */
 export interface DistributedLockModuleExtras {
   /** Whether other modules see the manager without importing this one. Default true. */
-  isGlobal?: boolean;
+  isGlobal?: boolean | undefined;
   /** Makes this a second, separate manager: `@WithLock(key, { manager: name })`, `@InjectLockManager(name)`. */
-  name?: string;
+  name?: string | undefined;
 }
 
 /** What a class given as `useClass` or `useExisting` implements. */
@@ -48,7 +48,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 })
   .setClassMethodName('forRoot')
   .setFactoryMethodName('createLockOptions')
-  .setExtras<DistributedLockModuleExtras>({ isGlobal: true, name: undefined } as DistributedLockModuleExtras, complete)
+  .setExtras<DistributedLockModuleExtras>({ isGlobal: true, name: undefined }, complete)
   .build();
 
 /** The only wiring: options → store → manager, its place in Nest's injection, and its end at shutdown. */
@@ -68,8 +68,7 @@ export class DistributedLockModule
 
   /** @throws LockOptionsError at once for options that make no sense. */
   static override forRoot(options: DistributedLockModuleOptions & DistributedLockModuleExtras = {}): DynamicModule {
-    const { isGlobal: _, name: __, ...own } = options;
-    toSettings(own);
+    toSettings(withoutExtras(options));
     return super.forRoot(options);
   }
 
@@ -97,13 +96,21 @@ export class DistributedLockModule
   }
 
   #refuseNamesake(): void {
-    for (const { instance, isGlobal } of this.modules.values()) {
+    for (const { instance, isGlobal } of this.modules.values() as Iterable<{ instance: unknown; isGlobal: boolean }>) {
       if (!isGlobal || !(instance instanceof DistributedLockModule) || instance === this) continue;
       if (instance.name.value !== this.name.value) continue;
       const remedy = `${importOf(this.name.value)} is imported twice, and which manager a class gets would be chance; import it once.`;
       throw new LockOptionsError('name', this.name.value, remedy);
     }
   }
+}
+
+function withoutExtras(
+  options: DistributedLockModuleOptions & DistributedLockModuleExtras,
+): DistributedLockModuleOptions {
+  if (typeof options !== 'object' || options === null) return options;
+  const { isGlobal: _, name: __, ...own } = options;
+  return own;
 }
 
 function complete(definition: DynamicModule, extras: DistributedLockModuleExtras): DynamicModule {

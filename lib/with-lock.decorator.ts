@@ -60,7 +60,7 @@ export function WithLock<A extends any[]>(
       manager,
       parameters: () => lockParameters(target).get(name) ?? [],
     });
-    const wrapper = returnsObservable
+    const wrapper: (this: unknown, ...args: unknown[]) => unknown = returnsObservable
       ? function (this: unknown, ...args: unknown[]) {
           return calls.observe(this, args, wrapper);
         }
