@@ -17,6 +17,7 @@ import { LockManager } from './lock-manager.js';
 import { bindLockManagers } from './nest/lock-binding.js';
 import { checkedManagerName, importOf, lockManagerToken } from './nest/lock-tokens.js';
 import type { LockStore } from './stores/lock-store.js';
+import { connectRedis } from './stores/redis/redis.store.js';
 
 /** What goes beside the options, of `forRoot` as of `forRootAsync`. */
 export interface DistributedLockModuleExtras {
@@ -140,9 +141,8 @@ async function createManager(settings: LockModuleSettings): Promise<LockManager>
 
 async function openStore({ source, ttlMs, nodeTimeout, quarantine }: LockModuleSettings): Promise<LockStore> {
   if ('store' in source) return source.store;
-  const { connectRedis } = await import('./stores/redis/redis.store.js');
   return connectRedis({
-    nodes: source.nodes as never,
+    nodes: source.nodes,
     ttlMs,
     log: (message: string) => logger.warn(message),
     ...(nodeTimeout === undefined ? {} : { nodeTimeout }),

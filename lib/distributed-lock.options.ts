@@ -2,6 +2,8 @@ import { toMs, type Duration } from './duration.js';
 import { LockOptionsError } from './errors.js';
 import { toTerms, type LockDefaults } from './lock.options.js';
 import type { LockStore } from './stores/lock-store.js';
+import type { RedisNodeEntry } from './stores/redis/redis-client.js';
+import { checkNodes } from './stores/redis/redis.store.js';
 
 /** Options of `DistributedLockModule.forRoot()`. */
 export interface DistributedLockModuleOptions {
@@ -9,13 +11,13 @@ export interface DistributedLockModuleOptions {
    * The Redis nodes, each a URL, ioredis options, or an ioredis or iovalkey client of yours. One: a plain lock on that Redis (single, Sentinel or Cluster). Three or
    * more, an odd number, independent of each other: Redlock, which goes on while a majority is well. Default: `['redis://localhost:6379']`.
    */
-  readonly nodes?: readonly RedisNode[];
+  readonly nodes?: readonly RedisNodeEntry[];
   /** Any other store, in place of `nodes`. */
   readonly store?: LockStore;
   /** What every lock of this manager starts from; an acquisition's own options come on top. */
   readonly defaults?: LockDefaults;
   /**
-   * How long one node may take to answer before it counts as failed. Default: 50 ms with three or more nodes; with one, a third of the ttl, at most 1 s.
+   * How long one node may take to answer before it counts as failed. Default: 50 ms with three or more nodes, 1 s with one; never more than a third of the ttl.
    * Lower notices a dead node sooner; too low fails nodes that are only slow.
    */
   readonly nodeTimeout?: Duration;
@@ -31,17 +33,14 @@ export interface DistributedLockModuleOptions {
   readonly shutdownTimeout?: Duration;
 }
 
-/** A URL, ioredis options, or a client. Typed loosely here, so that any version of ioredis or iovalkey type-checks. */
-export type RedisNode = string | object;
-
-const DEFAULT_NODES: readonly RedisNode[] = ['redis://localhost:6379'];
+const DEFAULT_NODES: readonly RedisNodeEntry[] = ['redis://localhost:6379'];
 const KNOWN = ['nodes', 'store', 'defaults', 'nodeTimeout', 'quarantine', 'shutdownTimeout'];
 const DEFAULT_SHUTDOWN = '10s';
 const LEAST_NODE_TIMEOUT_MS = 1;
 
 /** Checked module options, with what they leave open filled in. */
 export interface LockModuleSettings {
-  readonly source: { readonly store: LockStore } | { readonly nodes: readonly RedisNode[] };
+  readonly source: { readonly store: LockStore } | { readonly nodes: readonly RedisNodeEntry[] };
   readonly defaults: LockDefaults;
   readonly ttlMs: number;
   readonly nodeTimeout: Duration | undefined;
@@ -64,11 +63,18 @@ export function toSettings(options: DistributedLockModuleOptions | undefined): L
       throw new LockOptionsError('module option', name, remedy);
     }
   }
-  const { nodes, store, defaults = {}, nodeTimeout, quarantine, shutdownTimeout = DEFAULT_SHUTDOWN } = options;
+  const {
+    nodes = DEFAULT_NODES,
+    store,
+    defaults = {},
+    nodeTimeout,
+    quarantine,
+    shutdownTimeout = DEFAULT_SHUTDOWN,
+  } = options;
   if (nodeTimeout !== undefined) toMs('nodeTimeout', nodeTimeout, LEAST_NODE_TIMEOUT_MS);
   if (quarantine !== undefined) toMs('quarantine', quarantine);
   if (store !== undefined) {
-    for (const [name, value] of Object.entries({ nodes, nodeTimeout, quarantine })) {
+    for (const [name, value] of Object.entries({ nodes: options.nodes, nodeTimeout, quarantine })) {
       if (value === undefined) continue;
       throw new LockOptionsError(
         name,
@@ -77,9 +83,11 @@ export function toSettings(options: DistributedLockModuleOptions | undefined): L
       );
     }
     checkStore(store);
+  } else {
+    checkNodes(nodes);
   }
   return {
-    source: store ? { store } : { nodes: checkedNodes(nodes ?? DEFAULT_NODES) },
+    source: store ? { store } : { nodes },
     defaults,
     ttlMs: toTerms(defaults).ttlMs,
     nodeTimeout,
@@ -93,38 +101,4 @@ function checkStore(store: Partial<LockStore>): void {
     if (typeof store?.[verb] === 'function') continue;
     throw new LockOptionsError('store', store, `it has no ${verb}(); give a LockStore such as new MemoryStore().`);
   }
-}
-
-function checkedNodes(nodes: readonly RedisNode[]): readonly RedisNode[] {
-  if (!Array.isArray(nodes) || nodes.length === 0) {
-    throw new LockOptionsError('nodes', nodes, "give a list of at least one node, such as ['redis://localhost:6379'].");
-  }
-  if (nodes.length % 2 === 0) {
-    const count = nodes.length;
-    throw new LockOptionsError(
-      'nodes',
-      `${count} nodes`,
-      count === 2
-        ? 'a majority of two is both, so two nodes fail whenever one does, twice as often as one; give one or three.'
-        : `${count} nodes survive no more failures than ${count - 1}, and there is one more to fail; give ${count - 1} or ${count + 1}.`,
-    );
-  }
-  nodes.forEach((node: unknown, index) => {
-    // A URL may carry a password: it is never shown.
-    const place = `nodes[${index}]`;
-    if (nodes.indexOf(node) !== index) {
-      throw new LockOptionsError(place, typeof node, 'it is listed twice, and would be two votes of one Redis.');
-    }
-    if (typeof node === 'string' ? isRedisUrl(node) : typeof node === 'object' && node !== null) return;
-    throw new LockOptionsError(
-      place,
-      typeof node,
-      "give a URL such as 'redis://host:6379', ioredis options, or a client.",
-    );
-  });
-  return nodes;
-}
-
-function isRedisUrl(text: string): boolean {
-  return URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol);
 }

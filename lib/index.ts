@@ -5,7 +5,7 @@ export {
   type DistributedLockModuleExtras,
   type DistributedLockOptionsFactory,
 } from './distributed-lock.module.js';
-export type { DistributedLockModuleOptions, RedisNode } from './distributed-lock.options.js';
+export type { DistributedLockModuleOptions } from './distributed-lock.options.js';
 export {
   WithLock,
   type LockKey,
@@ -40,3 +40,4 @@ export {
 // Stores
 export type { AcquireResult, LockState, LockStore } from './stores/lock-store.js';
 export { MemoryStore } from './stores/memory.store.js';
+export type { RedisClient, RedisNodeEntry, RedisNodeOptions } from './stores/redis/redis-client.js';
