@@ -35,7 +35,6 @@ export interface DistributedLockModuleOptions {
 
 const DEFAULT_NODES: readonly RedisNodeEntry[] = ['redis://localhost:6379'];
 const KNOWN = ['nodes', 'store', 'defaults', 'nodeTimeout', 'quarantine', 'shutdownTimeout'];
-const DEFAULT_SHUTDOWN = '10s';
 const LEAST_NODE_TIMEOUT_MS = 1;
 
 /** Checked module options, with what they leave open filled in. */
@@ -45,7 +44,7 @@ export interface LockModuleSettings {
   readonly ttlMs: number;
   readonly nodeTimeout: Duration | undefined;
   readonly quarantine: Duration | undefined;
-  readonly shutdownTimeoutMs: number;
+  readonly shutdownTimeoutMs: number | undefined;
 }
 
 /** @throws LockOptionsError naming the option, its value and what is accepted. */
@@ -63,14 +62,7 @@ export function toSettings(options: DistributedLockModuleOptions | undefined): L
       throw new LockOptionsError('module option', name, remedy);
     }
   }
-  const {
-    nodes = DEFAULT_NODES,
-    store,
-    defaults = {},
-    nodeTimeout,
-    quarantine,
-    shutdownTimeout = DEFAULT_SHUTDOWN,
-  } = options;
+  const { nodes = DEFAULT_NODES, store, defaults = {}, nodeTimeout, quarantine, shutdownTimeout } = options;
   if (nodeTimeout !== undefined) toMs('nodeTimeout', nodeTimeout, LEAST_NODE_TIMEOUT_MS);
   if (quarantine !== undefined) toMs('quarantine', quarantine);
   if (store !== undefined) {
@@ -92,7 +84,7 @@ export function toSettings(options: DistributedLockModuleOptions | undefined): L
     ttlMs: toTerms(defaults).ttlMs,
     nodeTimeout,
     quarantine,
-    shutdownTimeoutMs: toMs('shutdownTimeout', shutdownTimeout),
+    shutdownTimeoutMs: shutdownTimeout === undefined ? undefined : toMs('shutdownTimeout', shutdownTimeout),
   };
 }
 

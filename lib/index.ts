@@ -18,7 +18,7 @@ export { lockManagerToken } from './nest/lock-tokens.js';
 export { LockExceptionFilter } from './lock-exception.filter.js';
 
 // Locks
-export { LockManager, type LockManagerOptions } from './lock-manager.js';
+export { LockManager, type LockLog, type LockManagerOptions } from './lock-manager.js';
 export { Lock } from './lock.js';
 export type { LockDefaults, LockOptions, WithLockOptions } from './lock.options.js';
 export type { Duration } from './duration.js';
@@ -40,4 +40,6 @@ export {
 // Stores
 export type { AcquireResult, LockState, LockStore } from './stores/lock-store.js';
 export { MemoryStore } from './stores/memory.store.js';
+export type { RedisClient, RedisNodeEntry, RedisNodeOptions } from './stores/redis/redis-client.js';
+export { connectRedis, type RedisStoreOptions } from './stores/redis/redis.store.js';
 export type { RedisClient, RedisNodeEntry, RedisNodeOptions } from './stores/redis/redis-client.js';
