@@ -42,4 +42,3 @@ export type { AcquireResult, LockState, LockStore } from './stores/lock-store.js
 export { MemoryStore } from './stores/memory.store.js';
 export type { RedisClient, RedisNodeEntry, RedisNodeOptions } from './stores/redis/redis-client.js';
 export { connectRedis, type RedisStoreOptions } from './stores/redis/redis.store.js';
-export type { RedisClient, RedisNodeEntry, RedisNodeOptions } from './stores/redis/redis-client.js';
