@@ -90,7 +90,7 @@ function checkNode(node: RedisNodeEntry): void {
 
 /** A URL may carry a password, and the error may be logged. */
 function withoutSecrets(node: unknown): unknown {
-  return typeof node === 'string' ? node.replace(/\/\/[^@/]*@/, '//…@') : node;
+  return typeof node === 'string' ? node.replace(/\/\/.*@/, '//…@').replace(/\?.*/, '') : node;
 }
 
 function toMsOr(option: string, value: Duration | undefined, leastMs: number, fallbackMs: number): number {
