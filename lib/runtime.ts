@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { performance } from 'node:perf_hooks';
 
 /** Readings of time, both in ms. Ownership is decided on the monotonic one; the wall clock can only shorten a lease. */
 export interface Clock {
@@ -46,6 +45,7 @@ function start(callback: () => void, delayMs: number, keepAlive = false): () => 
 }
 
 export const systemRuntime: Runtime = {
+  // The global `performance`, looked up at each call: fake timers of a test replace it together with `Date`.
   clock: { monotonic: () => performance.now(), wall: () => Date.now() },
   timers: { start },
   random: { fraction: () => Math.random(), id: () => randomUUID() },
