@@ -1,0 +1,19 @@
+import type { Redis } from 'ioredis';
+import { connect } from '../lib/stores/redis/connection.js';
+
+/** Connections with the very options that the module gives its own, so that they make no difference. */
+export async function connectAll(urls: readonly string[]): Promise<Redis[]> {
+  const clients = await Promise.all(
+    urls.map(async (url, index) => (await connect(url, index)).client as unknown as Redis),
+  );
+  await Promise.all(clients.map(ready));
+  return clients;
+}
+
+export async function disconnectAll(clients: readonly Redis[]): Promise<void> {
+  for (const client of clients) client.disconnect();
+}
+
+async function ready(client: Redis): Promise<void> {
+  if (client.status !== 'ready') await new Promise((resolve) => client.once('ready', resolve));
+}
