@@ -23,10 +23,14 @@ export class Demonstration {
 
   /** True when all was found as it should be. */
   async run(): Promise<boolean> {
+    const findings = await this.perform();
+    this.stage.verdict(findings);
+    return findings.every(({ ok }) => ok);
+  }
+
+  private async perform(): Promise<readonly Finding[]> {
     try {
-      const findings = await this.play(await this.setUp());
-      this.stage.verdict(findings);
-      return findings.every(({ ok }) => ok);
+      return await this.play(await this.setUp());
     } finally {
       // The last opened first: the pods before what they stand on.
       for (const close of this.closers.reverse()) await close();

@@ -8,6 +8,7 @@ export interface Finding {
   readonly ok: boolean;
 }
 
+const NAME_WIDTH = 5;
 const EVENT_WIDTH = 58;
 const COLOURS = ['cyan', 'magenta', 'yellow'] as const;
 
@@ -22,7 +23,12 @@ export class Stage {
 
   line(pod: string, event: string, token?: number): void {
     const time = new Date().toISOString().slice(11, 23);
-    const columns = [time, this.inColour(pod), event.padEnd(EVENT_WIDTH), token === undefined ? '' : `token ${token}`];
+    const columns = [
+      time,
+      this.inColour(pod.padEnd(NAME_WIDTH)),
+      event.padEnd(EVENT_WIDTH),
+      token === undefined ? '' : `token ${token}`,
+    ];
     console.log(columns.join('  ').trimEnd());
   }
 

@@ -39,7 +39,7 @@ export async function startPods(options: PodsOptions, started: (pod: Pod) => voi
 function inThisProcess({ database, partnersUrl, breakLock, journalOf }: PodsOptions): Start {
   const store = breakLock ? new BrokenStore() : new MemoryStore();
   return (name) =>
-    startLocalPod({ name, store, database, partnersUrl, journal: journalOf(name), sharedJournal: journalOf('(any)') });
+    startLocalPod({ name, store, database, partnersUrl, journal: journalOf(name), sharedJournal: journalOf('nest') });
 }
 
 function inProcesses({ database, databaseUrl, partnersUrl, redisNodes, breakLock, journalOf }: PodsOptions): Start {
