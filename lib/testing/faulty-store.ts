@@ -1,0 +1,81 @@
+import type { AcquireResult, LockStore } from '../stores/lock-store.js';
+
+export type StoreVerb = 'acquire' | 'renew' | 'release' | 'raise' | 'inspect';
+
+/**
+ * What goes wrong with a call.
+ * - `reject`: the store never sees it, and it rejects.
+ * - `hang`: the store does not see it before `heal`; then it is carried out and answered.
+ * - `late`: it is carried out at once, and answered only with `heal`.
+ * - `lost`: it is carried out, and rejects as if its answer had been lost.
+ */
+export type StoreFault = 'reject' | 'hang' | 'late' | 'lost';
+
+interface Disturbance {
+  readonly fault: StoreFault;
+  left: number;
+  /** Resolves with `heal`. */
+  readonly healed: Promise<void>;
+  heal(): void;
+}
+
+/** Any store, with faults to order: how does the code under test behave when the store is slow, out of reach, or loses an answer? */
+export class FaultyStore implements LockStore {
+  /** How often each verb was called, disturbed calls included. */
+  readonly calls: Record<StoreVerb, number> = { acquire: 0, renew: 0, release: 0, raise: 0, inspect: 0 };
+  readonly raise?: NonNullable<LockStore['raise']>;
+  readonly inspect?: NonNullable<LockStore['inspect']>;
+  readonly onFree?: NonNullable<LockStore['onFree']>;
+  readonly close?: NonNullable<LockStore['close']>;
+  readonly #disturbances = new Map<StoreVerb, Disturbance[]>();
+
+  constructor(private readonly inner: LockStore) {
+    // It has what the inner store has, no more: a store without `raise` stays one.
+    if (inner.raise) this.raise = (...args) => this.#call('raise', () => inner.raise!(...args));
+    if (inner.inspect) this.inspect = (key) => this.#call('inspect', () => inner.inspect!(key));
+    if (inner.onFree) this.onFree = (key, wake) => inner.onFree!(key, wake);
+    if (inner.close) this.close = () => inner.close!();
+  }
+
+  /** Disturbs the next `times` calls of the verb; by default all, until `heal`. Orders for one verb are served one after the other. */
+  fail(verb: StoreVerb, fault: StoreFault, times = Number.POSITIVE_INFINITY): void {
+    let heal!: () => void;
+    const healed = new Promise<void>((resolve) => (heal = resolve));
+    const queue = this.#disturbances.get(verb) ?? [];
+    this.#disturbances.set(verb, [...queue, { fault, left: times, healed, heal }]);
+  }
+
+  /** Ends all faults of the verb, or of every verb, and lets calls and answers that were held back go on. */
+  heal(...verbs: StoreVerb[]): void {
+    for (const verb of verbs.length > 0 ? verbs : this.#disturbances.keys()) {
+      this.#disturbances.get(verb)?.forEach((disturbance) => disturbance.heal());
+      this.#disturbances.delete(verb);
+    }
+  }
+
+  acquire(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
+    return this.#call('acquire', () => this.inner.acquire(key, owner, ttlMs));
+  }
+
+  renew(key: string, owner: string, ttlMs: number): Promise<boolean> {
+    return this.#call('renew', () => this.inner.renew(key, owner, ttlMs));
+  }
+
+  release(key: string, owner: string, keepForMs?: number): Promise<boolean> {
+    return this.#call('release', () => this.inner.release(key, owner, keepForMs));
+  }
+
+  async #call<T>(verb: StoreVerb, carryOut: () => Promise<T>): Promise<T> {
+    this.calls[verb]++;
+    const disturbance = this.#disturbances.get(verb)?.find(({ left }) => left > 0);
+    if (!disturbance) return carryOut();
+    disturbance.left--;
+    const { fault, healed } = disturbance;
+    if (fault === 'reject') throw new Error(`injected fault: ${verb} did not reach the store`);
+    if (fault === 'hang') await healed;
+    const answer = await carryOut();
+    if (fault === 'late') await healed;
+    if (fault === 'lost') throw new Error(`injected fault: the answer of ${verb} was lost`);
+    return answer;
+  }
+}
