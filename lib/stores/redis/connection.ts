@@ -25,6 +25,8 @@ const SAFE = {
 const DEFAULTS = {
   connectionName: 'nestjs-fenced-lock',
   connectTimeout: 2000,
+  // Closing a connection that is already broken keeps the process alive for this long.
+  disconnectTimeout: 500,
   keepAlive: 10_000,
   // A connection that swallows commands without an answer is given up and made anew.
   socketTimeout: 2000,

@@ -92,6 +92,8 @@ for arg = 3, #ARGV, 4 do
   if not ok then
     value = type(status) == 'table' and status.err or tostring(status)
     status = -1
+    -- As an error of the whole call: that is what makes a client connect anew, to where the primary is by now.
+    if string.find(value, 'READONLY', 1, true) == 1 then return { err = value } end
   end
   replies[#replies + 1] = status
   replies[#replies + 1] = value

@@ -25,6 +25,8 @@ export interface RedisNodeTerms {
 const MOST_PER_SCRIPT = 256;
 /** A node that leaves this many scripts unanswered gets no more until it answers: what is sent to it only piles up. */
 const MOST_OVERDUE = 64;
+/** Releases go on for longer: they undo what it will carry out once it wakes. */
+const MOST_OVERDUE_RELEASES = 1024;
 const CLOSE_MS = 500;
 
 /** One Redis. What one tick asks of it goes out as one script. */
@@ -33,6 +35,8 @@ export class RedisNode implements LockNode {
   #batch: Pending[] = [];
   #overdue = 0;
   #down: string | undefined;
+  /** What a replica said; the client then connects anew, and its silence meanwhile has this reason. */
+  #readonly: string | undefined;
 
   constructor(
     private readonly client: RedisClient,
@@ -52,7 +56,8 @@ export class RedisNode implements LockNode {
     if (this.client.status !== 'ready') {
       return Promise.reject(new Error(`not connected${this.#down ? ` (${this.#down})` : ''}`));
     }
-    if (this.#overdue >= MOST_OVERDUE) return Promise.reject(new Error('not answering'));
+    const most = request.verb === 'release' ? MOST_OVERDUE_RELEASES : MOST_OVERDUE;
+    if (this.#overdue >= most) return Promise.reject(new Error('not answering'));
     return new Promise((resolve, reject) => {
       if (this.#batch.length === 0) process.nextTick(() => this.#flush());
       this.#batch.push({ request, timeoutMs, late, resolve, reject, overdue: false });
@@ -121,7 +126,9 @@ export class RedisNode implements LockNode {
         },
         (error: unknown) => {
           stopClock();
-          for (const { reject } of batch) reject(new Error(reason(error)));
+          const why = reason(error);
+          if (why.startsWith('READONLY')) this.#readonly = why;
+          for (const pending of batch) pending.reject(new Error(why));
         },
       );
   }
@@ -187,12 +194,14 @@ export class RedisNode implements LockNode {
   readonly #onReady = (): void => {
     if (this.#down !== undefined) this.terms.log(`Redis node ${this.name} is connected again`);
     this.#down = undefined;
+    this.#readonly = undefined;
     this.#prime();
   };
 
   readonly #onError = (error: unknown): void => this.#wentDown(reason(error));
 
-  readonly #onClose = (): void => this.#wentDown('connection closed');
+  // An error that came before tells more: a refused port, a wrong password.
+  readonly #onClose = (): void => this.#wentDown(this.#down ?? this.#readonly ?? 'connection closed');
 
   #wentDown(why: string): void {
     if (this.client.status === 'ready') return;
@@ -201,8 +210,12 @@ export class RedisNode implements LockNode {
   }
 }
 
+/** How clients say that the connection broke under a command: as advice on options that a user must not change here. */
+const LOST = /^(Reached the max retries per request|Stream isn't writeable|Connection is closed)/;
+
 function reason(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
+  const text = error instanceof Error ? error.message || error.name : String(error);
+  return LOST.test(text) ? 'connection lost' : text;
 }
 
 function toReply(status: number, value: unknown): NodeReply {
