@@ -5,7 +5,7 @@ import type { AcquireResult, LockStore } from '../../stores/lock-store.js';
 /** One sentence of the contract, and what proves it. */
 export interface ContractCase {
   readonly name: string;
-  run(trial: ContractTrial): Promise<void>;
+  readonly run: (trial: ContractTrial) => Promise<void>;
 }
 
 export interface Grant {

@@ -1,0 +1,120 @@
+import { describe, expect, it } from '@jest/globals';
+import { ManualRuntime } from '../lib/testing/manual-runtime.js';
+import { Watchdog, type Watched } from '../lib/watchdog.js';
+
+/** Wants attention every `everyMs`, and notes when it got it. */
+class Periodic implements Watched {
+  dueAt: number;
+  readonly served: number[] = [];
+
+  constructor(
+    private readonly runtime: ManualRuntime,
+    private readonly everyMs: number,
+    readonly slackMs = 0,
+  ) {
+    this.dueAt = runtime.clock.monotonic() + everyMs;
+  }
+
+  attend(): void {
+    this.served.push(this.runtime.clock.monotonic());
+    this.dueAt = this.runtime.clock.monotonic() + this.everyMs;
+  }
+}
+
+function setUp() {
+  const runtime = new ManualRuntime();
+  return { runtime, watchdog: new Watchdog(runtime) };
+}
+
+describe('Watchdog', () => {
+  it('serves what it watches when due, again and again', async () => {
+    const { runtime, watchdog } = setUp();
+    const watched = new Periodic(runtime, 100);
+    watchdog.watch(watched);
+    await runtime.advance(350);
+    expect(watched.served).toEqual([100, 200, 300]);
+  });
+
+  it('has one timer, however many it watches, and none when there is nothing to watch', async () => {
+    const { runtime, watchdog } = setUp();
+    expect(runtime.pendingTimers).toBe(0);
+    const all = Array.from({ length: 1000 }, (_, index) => new Periodic(runtime, 100 + index));
+    for (const watched of all) watchdog.watch(watched);
+    expect(runtime.pendingTimers).toBe(1);
+    await runtime.advance(500);
+    expect(runtime.pendingTimers).toBe(1);
+    for (const watched of all) watchdog.unwatch(watched);
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it('serves in one tick what may come a little early', async () => {
+    const { runtime, watchdog } = setUp();
+    const first = new Periodic(runtime, 100, 10);
+    const soonAfter = new Periodic(runtime, 110, 10);
+    const later = new Periodic(runtime, 111, 10);
+    for (const watched of [later, soonAfter, first]) watchdog.watch(watched);
+    await runtime.advance(100);
+    expect(first.served).toEqual([100]);
+    expect(soonAfter.served).toEqual([100]);
+    expect(later.served).toEqual([]);
+  });
+
+  it('serves nothing early that may not come early', async () => {
+    const { runtime, watchdog } = setUp();
+    const first = new Periodic(runtime, 100);
+    const second = new Periodic(runtime, 101);
+    watchdog.watch(first);
+    watchdog.watch(second);
+    await runtime.advance(100);
+    expect(second.served).toEqual([]);
+    await runtime.advance(1);
+    expect(second.served).toEqual([101]);
+  });
+
+  it('notices that something is due sooner than before', async () => {
+    const { runtime, watchdog } = setUp();
+    const watched = new Periodic(runtime, 1000);
+    watchdog.watch(watched);
+    watched.dueAt = 50;
+    watchdog.rescheduled(watched);
+    await runtime.advance(50);
+    expect(watched.served).toEqual([50]);
+    expect(runtime.pendingTimers).toBe(1);
+  });
+
+  it('sets no timer for what it no longer watches', async () => {
+    const { runtime, watchdog } = setUp();
+    const watched = new Periodic(runtime, 100);
+    watchdog.watch(watched);
+    watchdog.unwatch(watched);
+    watchdog.rescheduled(watched);
+    expect(runtime.pendingTimers).toBe(0);
+    await runtime.advance(1000);
+    expect(watched.served).toEqual([]);
+  });
+
+  it('sets no timer for what is never due', () => {
+    const { runtime, watchdog } = setUp();
+    watchdog.watch(new Periodic(runtime, Number.POSITIVE_INFINITY));
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it('catches up once, not once for each time missed, after the process stood still', async () => {
+    const { runtime, watchdog } = setUp();
+    const watched = new Periodic(runtime, 100);
+    watchdog.watch(watched);
+    runtime.pause(1000);
+    await runtime.advance(0);
+    expect(watched.served).toEqual([1000]);
+  });
+
+  it('goes on with the others when one leaves while it is served', async () => {
+    const { runtime, watchdog } = setUp();
+    const leaving: Watched = { dueAt: 100, slackMs: 0, attend: () => watchdog.unwatch(leaving) };
+    const staying = new Periodic(runtime, 100);
+    watchdog.watch(leaving);
+    watchdog.watch(staying);
+    await runtime.advance(200);
+    expect(staying.served).toEqual([100, 200]);
+  });
+});
