@@ -3,11 +3,12 @@ import { LockBusyError, LockUnavailableError, type LockLostError, type NodeFailu
 import { HeldLock, type LockLink } from './held-lock.js';
 import type { LockTerms } from './lock.options.js';
 import type { Runtime } from './runtime.js';
-import type { LockStore } from './stores/lock-store.js';
+import type { AcquireResult, LockStore } from './stores/lock-store.js';
 import { isRefusal, type Refusal } from './waiters.js';
 import type { Watchdog } from './watchdog.js';
 
 type Keys = readonly [string, ...string[]];
+type Refused = Omit<Extract<AcquireResult, { acquired: false }>, 'acquired'>;
 type Answer = { readonly fencingToken: number } | Refusal;
 
 /** What the manager wants to know of the locks made here. */
@@ -55,7 +56,7 @@ export class Acquirer {
 
   #ask(key: string, owner: string, { ttlMs }: LockTerms): Promise<Answer> {
     return this.store.acquire(key, owner, ttlMs).then(
-      (result) => (result.acquired ? result : busy(key, result.retryAfterMs)),
+      (result) => (result.acquired ? result : busy(key, result)),
       (error: unknown) => unavailable(key, error),
     );
   }
@@ -78,28 +79,14 @@ export class Acquirer {
     const raised = await settled(lower.map((key) => this.store.raise!(key, owner, fencingToken)));
     if (raised === true) return { fencingToken };
     this.#undo(keys, owner);
-    return raised === false ? busy(keys[0], undefined) : unavailable(keys[0], raised.error);
+    return raised === false ? busy(keys[0]) : unavailable(keys[0], raised.error);
   }
 
   /** The answer, unless the lease would be over before it comes: a store that hangs must not hang its caller. */
   #before(deadline: Deadline, asked: Promise<Answer>, keys: Keys, owner: string): Promise<Answer> {
-    return new Promise((resolve) => {
-      let late = false;
-      const watched = {
-        dueAt: deadline.monotonic,
-        slackMs: 0,
-        attend: (): void => {
-          late = true;
-          this.watchdog.unwatch(watched);
-          resolve(unavailable(keys[0], 'no answer within the ttl'));
-        },
-      };
-      this.watchdog.watch(watched);
-      void asked.then((answer) => {
-        if (late && !isRefusal(answer)) this.#undo(keys, owner);
-        this.watchdog.unwatch(watched);
-        resolve(answer);
-      });
+    return this.watchdog.before(deadline.monotonic, asked).catch(() => {
+      void asked.then((answer) => isRefusal(answer) || this.#undo(keys, owner));
+      return unavailable(keys[0], 'no answer within the ttl');
     });
   }
 
@@ -128,13 +115,14 @@ export class Acquirer {
   }
 }
 
-function busy(key: string, retryAfterMs: number | undefined): Refusal {
-  return { busyKey: key, retryAfterMs, error: (waitedMs) => new LockBusyError(key, retryAfterMs, waitedMs) };
+function busy(key: string, { retryAfterMs, undecided }: Refused = {}): Refusal {
+  const error = (waitedMs: number): LockBusyError => new LockBusyError(key, retryAfterMs, waitedMs);
+  return { busyKey: key, retryAfterMs, undecided: undecided === true, error };
 }
 
 function unavailable(key: string, cause: unknown): Refusal {
   const error = cause instanceof LockUnavailableError ? cause : new LockUnavailableError(key, [failure(cause)]);
-  return { busyKey: key, retryAfterMs: undefined, error: () => error };
+  return { busyKey: key, retryAfterMs: undefined, undecided: false, error: () => error };
 }
 
 function failure(cause: unknown): NodeFailure {

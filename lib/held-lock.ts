@@ -94,7 +94,7 @@ export class HeldLock extends Lock implements Watched {
   async renew(): Promise<void> {
     this.assertHeld();
     try {
-      await (this.#renewal ?? this.#startRenewal());
+      await this.watchdog.before(this.#lostAt, this.#renewal ?? this.#startRenewal());
     } catch (error) {
       if (this.held) throw this.#unavailable(error);
     }
@@ -111,8 +111,7 @@ export class HeldLock extends Lock implements Watched {
   }
 
   get dueAt(): number {
-    const lostAt = Math.min(this.#deadline.monotonic, this.#maxHold.monotonic);
-    return this.#renewal || !this.terms.autoRenew ? lostAt : Math.min(lostAt, this.#renewAt);
+    return this.#renewal || !this.terms.autoRenew ? this.#lostAt : Math.min(this.#lostAt, this.#renewAt);
   }
 
   get slackMs(): number {
@@ -129,6 +128,11 @@ export class HeldLock extends Lock implements Watched {
         if (this.held) this.link.failed('renew', error);
       });
     }
+  }
+
+  /** When this lock ends unless renewed, on the monotonic clock. */
+  get #lostAt(): number {
+    return Math.min(this.#deadline.monotonic, this.#maxHold.monotonic);
   }
 
   #startRenewal(): Promise<void> {
@@ -174,7 +178,8 @@ export class HeldLock extends Lock implements Watched {
     const keepForMs = wasHeld ? Math.max(0, this.terms.minHoldMs - elapsed(this.clock, this.#grantedAt)) : 0;
     try {
       // A lost lock is released as well: a minority of nodes may still have it.
-      const wasOurs = await this.link.release(keepForMs);
+      const freeAt = this.clock.monotonic() + this.terms.ttlMs;
+      const wasOurs = await this.watchdog.before(freeAt, this.link.release(keepForMs));
       if (!wasOurs) this.#loss ??= new LockLostError(this.key, this.fencingToken, 'taken');
       return wasHeld && wasOurs;
     } catch (error) {

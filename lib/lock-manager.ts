@@ -22,6 +22,10 @@ export interface LockManagerOptions {
   readonly log?: LockLog;
 }
 
+/** How often an attempt is repeated that nobody won. The pauses are random and double, about 0.25 s in all on average. */
+const MOST_SPLIT_VOTES = 6;
+const FIRST_SPLIT_VOTE_MS = 8;
+
 type Keys = string | readonly string[];
 type Work<T> = (lock: Lock) => Promise<T> | T;
 
@@ -37,7 +41,7 @@ export class LockManager {
   constructor(
     private readonly store: LockStore,
     options: LockManagerOptions = {},
-    runtime: Runtime = systemRuntime,
+    private readonly runtime: Runtime = systemRuntime,
   ) {
     this.#defaults = toTerms(options.defaults);
     this.#log = options.log;
@@ -156,9 +160,15 @@ export class LockManager {
         (late) => void late.release(),
       );
     }
-    const outcome = await this.#acquirer.attempt(keys, terms);
-    if (isRefusal(outcome)) throw outcome.error(0);
-    return outcome;
+    for (let round = 0; ; round++) {
+      const outcome = await this.#acquirer.attempt(keys, terms);
+      if (!isRefusal(outcome)) return outcome;
+      // Were all contenders of one tick to take a split vote for "busy", none of them would run the job.
+      if (!outcome.undecided || round === MOST_SPLIT_VOTES) throw outcome.error(0);
+      const { timers, random } = this.runtime;
+      const pauseMs = random.fraction() * FIRST_SPLIT_VOTE_MS * 2 ** round;
+      await new Promise<void>((resolve) => timers.start(resolve, pauseMs, true));
+    }
   }
 
   /** The lock this async context holds already, if it may be shared; nothing if it holds none of the keys. */

@@ -8,6 +8,8 @@ export interface Refusal {
   /** The key that stood in the way. */
   readonly busyKey: string;
   readonly retryAfterMs: number | undefined;
+  /** Nobody is known to hold it: contenders split the votes. */
+  readonly undecided: boolean;
   /** What to throw when nobody wants to wait any longer. */
   error(waitedMs: number): LockError;
 }

@@ -1,8 +1,13 @@
 /** The answer to one attempt. */
 export type AcquireResult =
   | { readonly acquired: true; readonly fencingToken: number }
-  /** `retryAfterMs`: the longest the present holder can keep the key without renewing. */
-  | { readonly acquired: false; readonly retryAfterMs?: number };
+  | {
+      readonly acquired: false;
+      /** The longest the present holder can keep the key without renewing. */
+      readonly retryAfterMs?: number;
+      /** Nobody is known to hold the key: several asked at once and split the votes. Ask again after a short, random time. */
+      readonly undecided?: true;
+    };
 
 /** What a store knows about a key at one moment. */
 export interface LockState {

@@ -14,8 +14,8 @@ export interface NodeRequest {
 export type NodeReply =
   /** Done. The value is the fence after an acquire or a renew. */
   | { readonly status: 'yes'; readonly value: number; readonly state?: NodeLockState }
-  /** Someone else's, or nobody's. The value is the remaining ms after an acquire, the fence after an inspect. */
-  | { readonly status: 'no'; readonly value: number }
+  /** Someone else's, or nobody's. The value is the remaining ms after an acquire, the fence after an inspect; the holder is told after an acquire. */
+  | { readonly status: 'no'; readonly value: number; readonly holder?: string }
   /** The node came back empty and abstains for `value` more ms. */
   | { readonly status: 'quarantined'; readonly value: number };
 

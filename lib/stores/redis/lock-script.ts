@@ -36,11 +36,13 @@ local function serve(lock, other, verb, owner, ms, token)
   if verb == 'acquire' then
     local left = quarantined()
     if left > 0 then
-      local taken = redis.call('PTTL', lock)
-      if taken > 0 then return 0, taken end
+      local holder = redis.call('GET', lock)
+      if holder then return 0, { holder, redis.call('PTTL', lock) } end
       return 2, left
     end
-    if not redis.call('SET', lock, owner, 'NX', 'PX', ms) then return 0, redis.call('PTTL', lock) end
+    if not redis.call('SET', lock, owner, 'NX', 'PX', ms) then
+      return 0, { redis.call('GET', lock), redis.call('PTTL', lock) }
+    end
     token = math.max(last(other) + 1, tonumber(token))
     remember(other, token, ms)
     return 1, token

@@ -220,8 +220,8 @@ function reason(error: unknown): string {
 
 function toReply(status: number, value: unknown): NodeReply {
   if (status === 2) return { status: 'quarantined', value: Number(value) };
-  if (status === 0) return { status: 'no', value: Number(value) };
-  if (!Array.isArray(value)) return { status: 'yes', value: Number(value) };
-  const [owner, remainingMs, fence] = value as [unknown, unknown, unknown];
+  if (!Array.isArray(value)) return { status: status === 0 ? 'no' : 'yes', value: Number(value) };
+  const [owner, remainingMs, fence] = value as unknown[];
+  if (status === 0) return { status: 'no', value: Number(remainingMs), holder: String(owner) };
   return { status: 'yes', value: Number(fence), state: { owner: String(owner), remainingMs: Number(remainingMs) } };
 }

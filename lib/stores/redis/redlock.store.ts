@@ -19,7 +19,7 @@ const PROPOSALS_PER_MS = 1000;
 
 type Outcome =
   | { readonly granted: true; readonly votes: readonly Vote[] }
-  | { readonly granted: false; readonly refusedBy: readonly Vote[] };
+  | { readonly granted: false; readonly refusedBy: readonly Vote[]; readonly undecided: boolean };
 
 /**
  * Locks on a majority of independent nodes; with one node, a plain lock on that node. After Redlock (redis.io, "Distributed Locks with Redis"),
@@ -65,12 +65,12 @@ export class RedlockStore implements LockStore {
         // A node that refused has nothing of ours. The others may have, those included that have not answered.
         const refused = new Set(outcome.refusedBy.map(({ node }) => node));
         abandon(this.nodes.filter((node) => !refused.has(node)));
-        return this.#busy(outcome.refusedBy);
+        return outcome.undecided ? { acquired: false, undecided: true } : this.#busy(outcome.refusedBy);
       }
       const fencingToken = Math.max(...outcome.votes.map(({ reply }) => reply.value));
       if (await this.#commit(key, owner, ttlMs, fencingToken, outcome.votes)) return { acquired: true, fencingToken };
       abandon(this.nodes);
-      return { acquired: false };
+      return { acquired: false, undecided: true };
     } catch (error) {
       abandon(this.nodes);
       throw error;
@@ -124,10 +124,10 @@ export class RedlockStore implements LockStore {
   #outcome(key: string, { yes, no, failures, open }: Ballot): Outcome | undefined {
     if (yes.length >= this.#quorum) return { granted: true, votes: [...yes] };
     if (yes.length + open >= this.#quorum) return undefined;
-    const voted = yes.length + no.length;
-    if (voted >= this.#quorum) return { granted: false, refusedBy: [...no] };
-    if (voted + open < this.#quorum) throw new LockUnavailableError(key, failures);
-    return undefined;
+    if (yes.length + no.length + open < this.#quorum) throw new LockUnavailableError(key, failures);
+    const undecided = mostOfOneHolder(no) < this.#quorum;
+    // Nobody is seen to have a majority yet: the nodes that are still to answer may show one.
+    return undecided && open > 0 ? undefined : { granted: false, refusedBy: [...no], undecided };
   }
 
   /** True once a majority said yes; false once none can any more, even with the silent nodes; throws when nobody can tell. */
@@ -207,4 +207,13 @@ export class RedlockStore implements LockStore {
         'Set `quarantine` to the longest ttl in use.',
     );
   }
+}
+
+function mostOfOneHolder(refusals: readonly Vote[]): number {
+  const counts = new Map<string | undefined, number>();
+  for (const { reply } of refusals) {
+    const holder = reply.status === 'no' ? reply.holder : undefined;
+    counts.set(holder, (counts.get(holder) ?? 0) + 1);
+  }
+  return Math.max(0, ...counts.values());
 }
