@@ -339,6 +339,21 @@ describe('@WithLock on a method with an Observable', () => {
     expect(service.calls).toBe(0);
   });
 
+  it('ends the wait itself when its subscriber leaves', () => {
+    const signals: (AbortSignal | undefined)[] = [];
+    const endless = {
+      withLock: (_keys: string, options: { signal?: AbortSignal }) => {
+        signals.push(options.signal);
+        return new Promise(() => undefined);
+      },
+    };
+    const service = Object.assign(new Service(), { [managerProperty()]: endless });
+    const waiting = service.patient().subscribe();
+    expect(signals.map((signal) => signal?.aborted)).toEqual([false]);
+    waiting.unsubscribe();
+    expect(signals.map((signal) => signal?.aborted)).toEqual([true]);
+  });
+
   it('fails when the key is busy, without running the method', async () => {
     await using _ = await elsewhere.acquire('stream');
     const service = serving(EMPTY);
