@@ -10,8 +10,9 @@ import { addLockedMethod, describeMethod, lockedMethods, lockParameters } from '
 export interface WithLockDecoratorOptions extends Omit<WithLockOptions, 'signal'> {
   /**
    * What a busy key does to a call: 'throw' rejects with `LockBusyError`; 'skip' resolves with undefined, without the method
-   * having run. Default: 'skip' on @Cron, @Interval, @Timeout and @OnEvent methods, 'throw' elsewhere. A store out of reach
-   * (`LockUnavailableError`) always rejects.
+   * having run. Default: 'skip' on @Cron, @Interval, @Timeout and @OnEvent methods (also during a shutdown), 'throw' elsewhere.
+   * A store out of reach (`LockUnavailableError`) always rejects: the scheduler logs that, and so does the event emitter, unless
+   * `suppressErrors: false` lets it through to `emitAsync`, or from `emit` to the process as an unhandled rejection.
    */
   readonly onBusy?: 'throw' | 'skip';
   /** The manager of `forRoot({ name })`. Default: the one without a name. */

@@ -245,6 +245,7 @@ describe('@WithLock on a busy key', () => {
     const service = Object.assign(new Service(), { [managerProperty()]: closed });
     await expect(service.tickAbove()).resolves.toBeUndefined();
     await expect(service.plain()).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
+    await expect(service.skipping()).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
   });
 
   it('never skips an outage', async () => {

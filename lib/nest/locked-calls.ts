@@ -139,11 +139,12 @@ export class LockedCalls {
     );
   }
 
-  /** Whether this refusal means that the call is left out: someone else does the work, or this process is going. */
+  /** Whether this refusal means that the call is left out, because someone else does the work. */
   #skips(error: unknown, wrapper: object): error is Error {
-    const refused = error instanceof LockBusyError || error instanceof LockShutdownError;
-    const onBusy = this.setup.onBusy ?? (handlesTicks(wrapper) ? 'skip' : 'throw');
-    if (!refused || onBusy !== 'skip') return false;
+    const tick = handlesTicks(wrapper);
+    if ((this.setup.onBusy ?? (tick ? 'skip' : 'throw')) !== 'skip') return false;
+    // In a shutdown nobody is known to do it: a caller has to hear of that, a tick has none and comes to the other pods too.
+    if (!(error instanceof LockBusyError || (tick && error instanceof LockShutdownError))) return false;
     logger.debug(`Skipped ${this.setup.method}. ${error.message}`);
     return true;
   }
