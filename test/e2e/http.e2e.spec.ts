@@ -186,7 +186,7 @@ describe.each([
   it.each(['1/wrapped', '1/stream'])(
     'answer %s with 409 and Retry-After while someone else holds the key',
     async (path) => {
-      await using _ = await elsewhere.acquire('ticket:1', { ttl: 20 });
+      await using _ = await elsewhere.acquire('ticket:1', { ttl: 60 });
       const response = await get(path);
       const body = await response.text();
       expect([response.status, JSON.parse(body)]).toEqual([

@@ -61,10 +61,17 @@ class Requests {
 
 class ClosingStore extends MemoryStore {
   attempt = (): void => undefined;
+  renewal = (): void => undefined;
 
   override async acquire(...args: Parameters<LockStore['acquire']>): ReturnType<LockStore['acquire']> {
     const result = await super.acquire(...args);
     this.attempt();
+    return result;
+  }
+
+  override async renew(...args: Parameters<LockStore['renew']>): ReturnType<LockStore['renew']> {
+    const result = await super.renew(...args);
+    this.renewal();
     return result;
   }
 
@@ -121,8 +128,10 @@ describe('app.close()', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
     await expect(app.get(Work).held()).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
 
-    // Longer than the ttl: the lock of the held work is still renewed.
-    await new Promise((resolve) => setTimeout(resolve, 900));
+    // Three renewals are a ttl and more: the lock of the held work outlives it.
+    for (let renewals = 0; renewals < 4; renewals++) {
+      await new Promise<void>((resolve) => (store.renewal = resolve));
+    }
     await expect(store.inspect('held')).resolves.toMatchObject({ locked: true });
     expect(signal?.aborted).toBe(false);
     expect(log).toEqual(['module destroyed']);
