@@ -6,14 +6,14 @@ import { MemoryStore } from '../lib/stores/memory.store.js';
 const url = (host: string): string => `redis://${host}:6379`;
 
 describe('module options', () => {
-  it('default to one Redis on this machine and ten seconds for a shutdown', () => {
+  it('default to one Redis on this machine, and leave other defaults to whoever uses them', () => {
     expect(toSettings({})).toEqual({
       source: { nodes: ['redis://localhost:6379'] },
       defaults: {},
       ttlMs: 30_000,
       nodeTimeout: undefined,
       quarantine: undefined,
-      shutdownTimeoutMs: 10_000,
+      shutdownTimeoutMs: undefined,
     });
   });
 
@@ -28,6 +28,10 @@ describe('module options', () => {
 
   it('take the ttl that quarantine defaults to from the lock defaults', () => {
     expect(toSettings({ defaults: { ttl: '5s' } }).ttlMs).toBe(5000);
+  });
+
+  it('give the time for a shutdown in ms', () => {
+    expect(toSettings({ shutdownTimeout: 5 }).shutdownTimeoutMs).toBe(5000);
   });
 
   it('refuse two nodes and any even count, and say why', () => {
