@@ -48,6 +48,13 @@ export class Waiters {
   ): Promise<T> {
     const waiter = new Waiter(this.runtime.timers, terms.waitMs, terms.signal);
     const unsubscribe: (() => void)[] = [];
+    const freed = new Set<string>();
+    let busyKey: string | undefined;
+    const onFree = (key: string): void => {
+      // Undoing an attempt at several keys frees those it had got. Only the one that stood in the way is worth another attempt.
+      if (key === busyKey) waiter.wake();
+      else freed.add(key);
+    };
     this.#waiting.set(waiter, keys[0] ?? '');
     try {
       // Keys are sorted, so two callers that wait for the same two keys queue in the same order and cannot block each other.
@@ -60,6 +67,8 @@ export class Waiters {
       }
       for (let round = 0; ; round++) {
         const lastAttempt = waiter.expired;
+        busyKey = undefined;
+        freed.clear();
         const pending = attempt();
         const outcome = await waiter.orStopped(pending).catch((reason: unknown) => {
           pending.then((late) => isRefusal(late) || discard(late)).catch(() => undefined); // nobody is left to hear of its failure
@@ -67,7 +76,9 @@ export class Waiters {
         });
         if (!isRefusal(outcome)) return outcome;
         if (lastAttempt) throw outcome.error(terms.waitMs);
-        if (round === 0) unsubscribe.push(...this.#subscribe(keys, waiter));
+        if (round === 0) unsubscribe.push(...this.#subscribe(keys, onFree));
+        busyKey = outcome.busyKey;
+        if (freed.has(busyKey)) waiter.wake();
         await waiter.pause(this.#backoff(round, outcome.retryAfterMs));
       }
     } finally {
@@ -88,8 +99,8 @@ export class Waiters {
     for (const [waiter, key] of this.#waiting) waiter.stop(new LockShutdownError(key));
   }
 
-  #subscribe(keys: readonly string[], waiter: Waiter): (() => void)[] {
-    return keys.map((key) => this.store.onFree?.(key, () => waiter.wake())).filter((stop) => stop !== undefined);
+  #subscribe(keys: readonly string[], onFree: (key: string) => void): (() => void)[] {
+    return keys.map((key) => this.store.onFree?.(key, () => onFree(key))).filter((stop) => stop !== undefined);
   }
 
   #backoff(round: number, retryAfterMs = Number.POSITIVE_INFINITY): number {

@@ -14,11 +14,15 @@ export function manualLocks(wrap: (memory: MemoryStore) => LockStore = (memory) 
   return { runtime, memory, store, locks, warnings };
 }
 
-/** Takes a verb away that a store need not have. */
-export function without<T extends LockStore>(verb: 'raise' | 'inspect' | 'onFree', store: T): T {
+/** The store, with some verbs replaced, or taken away where it need not have them. */
+export function altered(
+  store: LockStore,
+  changes: { [Verb in keyof LockStore]?: LockStore[Verb] | undefined },
+): LockStore {
   return new Proxy(store, {
     get: (target, name) => {
-      const value: unknown = name === verb ? undefined : Reflect.get(target, name, target);
+      if (name in changes) return changes[name as keyof LockStore];
+      const value: unknown = Reflect.get(target, name, target);
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { MemoryStore } from '../../lib/stores/memory.store.js';
 import { FaultyStore, ManualRuntime } from '../../lib/testing/index.js';
-import { watch, without } from '../support/manual-locks.js';
+import { altered, watch } from '../support/manual-locks.js';
 
 function setUp() {
   const runtime = new ManualRuntime();
@@ -37,9 +37,9 @@ describe('FaultyStore', () => {
   it('has no verb that the store it wraps does not have', () => {
     const { inner, store } = setUp();
     expect(store.close).toBeUndefined();
-    expect(new FaultyStore(without('raise', inner)).raise).toBeUndefined();
-    expect(new FaultyStore(without('inspect', inner)).inspect).toBeUndefined();
-    expect(new FaultyStore(without('onFree', inner)).onFree).toBeUndefined();
+    expect(new FaultyStore(altered(inner, { raise: undefined })).raise).toBeUndefined();
+    expect(new FaultyStore(altered(inner, { inspect: undefined })).inspect).toBeUndefined();
+    expect(new FaultyStore(altered(inner, { onFree: undefined })).onFree).toBeUndefined();
   });
 
   it('rejects without asking the store', async () => {
