@@ -117,12 +117,12 @@ export class Acquirer {
 
 function busy(key: string, { retryAfterMs, undecided }: Refused = {}): Refusal {
   const error = (waitedMs: number): LockBusyError => new LockBusyError(key, retryAfterMs, waitedMs);
-  return { busyKey: key, retryAfterMs, undecided: undecided === true, error };
+  return { busyKey: key, retryAfterMs, kind: undecided ? 'undecided' : 'busy', error };
 }
 
 function unavailable(key: string, cause: unknown): Refusal {
   const error = cause instanceof LockUnavailableError ? cause : new LockUnavailableError(key, [failure(cause)]);
-  return { busyKey: key, retryAfterMs: undefined, undecided: false, error: () => error };
+  return { busyKey: key, retryAfterMs: undefined, kind: 'unavailable', error: () => error };
 }
 
 function failure(cause: unknown): NodeFailure {

@@ -164,7 +164,7 @@ export class LockManager {
       const outcome = await this.#acquirer.attempt(keys, terms);
       if (!isRefusal(outcome)) return outcome;
       // Were all contenders of one tick to take a split vote for "busy", none of them would run the job.
-      if (!outcome.undecided || round === MOST_SPLIT_VOTES) throw outcome.error(0);
+      if (outcome.kind !== 'undecided' || round === MOST_SPLIT_VOTES) throw outcome.error(0);
       const { timers, random } = this.runtime;
       const pauseMs = random.fraction() * FIRST_SPLIT_VOTE_MS * 2 ** round;
       await new Promise<void>((resolve) => timers.start(resolve, pauseMs, true));

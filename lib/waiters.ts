@@ -8,8 +8,8 @@ export interface Refusal {
   /** The key that stood in the way. */
   readonly busyKey: string;
   readonly retryAfterMs: number | undefined;
-  /** Nobody is known to hold it: contenders split the votes. */
-  readonly undecided: boolean;
+  /** Held by someone; or by nobody, since contenders split the votes; or the store could not tell. */
+  readonly kind: 'busy' | 'undecided' | 'unavailable';
   /** What to throw when nobody wants to wait any longer. */
   error(waitedMs: number): LockError;
 }
@@ -47,14 +47,7 @@ export class Waiters {
     discard: (late: T) => void,
   ): Promise<T> {
     const waiter = new Waiter(this.runtime.timers, terms.waitMs, terms.signal);
-    const unsubscribe: (() => void)[] = [];
-    const freed = new Set<string>();
-    let busyKey: string | undefined;
-    const onFree = (key: string): void => {
-      // Undoing an attempt at several keys frees those it had got. Only the one that stood in the way is worth another attempt.
-      if (key === busyKey) waiter.wake();
-      else freed.add(key);
-    };
+    let subscription: { readonly key: string; readonly stop: (() => void) | undefined } | undefined;
     this.#waiting.set(waiter, keys[0] ?? '');
     try {
       // Keys are sorted, so two callers that wait for the same two keys queue in the same order and cannot block each other.
@@ -67,8 +60,6 @@ export class Waiters {
       }
       for (let round = 0; ; round++) {
         const lastAttempt = waiter.expired;
-        busyKey = undefined;
-        freed.clear();
         const pending = attempt();
         const outcome = await waiter.orStopped(pending).catch((reason: unknown) => {
           pending.then((late) => isRefusal(late) || discard(late)).catch(() => undefined); // nobody is left to hear of its failure
@@ -76,13 +67,15 @@ export class Waiters {
         });
         if (!isRefusal(outcome)) return outcome;
         if (lastAttempt) throw outcome.error(terms.waitMs);
-        if (round === 0) unsubscribe.push(...this.#subscribe(keys, onFree));
-        busyKey = outcome.busyKey;
-        if (freed.has(busyKey)) waiter.wake();
+        // Only to the key that someone holds: what this very waiter gives back after a failed attempt must not wake it.
+        if (outcome.kind === 'busy' && outcome.busyKey !== subscription?.key) {
+          subscription?.stop?.();
+          subscription = { key: outcome.busyKey, stop: this.store.onFree?.(outcome.busyKey, () => waiter.wake()) };
+        }
         await waiter.pause(this.#backoff(round, outcome.retryAfterMs));
       }
     } finally {
-      for (const stop of unsubscribe) stop();
+      subscription?.stop?.();
       for (const key of keys) this.#leave(key, waiter);
       this.#waiting.delete(waiter);
       waiter.dispose();
@@ -97,10 +90,6 @@ export class Waiters {
   /** Ends every wait with `LockShutdownError`. */
   stop(): void {
     for (const [waiter, key] of this.#waiting) waiter.stop(new LockShutdownError(key));
-  }
-
-  #subscribe(keys: readonly string[], onFree: (key: string) => void): (() => void)[] {
-    return keys.map((key) => this.store.onFree?.(key, () => onFree(key))).filter((stop) => stop !== undefined);
   }
 
   #backoff(round: number, retryAfterMs = Number.POSITIVE_INFINITY): number {
