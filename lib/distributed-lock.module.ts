@@ -6,7 +6,6 @@ import {
   type BeforeApplicationShutdown,
   type ConfigurableModuleAsyncOptions,
   type DynamicModule,
-  type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
 import { APP_FILTER, ModulesContainer } from '@nestjs/core';
@@ -54,10 +53,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 
 /** The only wiring: options → store → manager, its place in Nest's injection, and its end at shutdown. */
 @Module({})
-export class DistributedLockModule
-  extends ConfigurableModuleClass
-  implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown
-{
+export class DistributedLockModule extends ConfigurableModuleClass implements OnModuleInit, BeforeApplicationShutdown {
   constructor(
     @Inject(MANAGER) private readonly manager: LockManager,
     @Inject(SETTINGS) private readonly settings: LockModuleSettings,
@@ -82,12 +78,11 @@ export class DistributedLockModule
     bindLockManagers(this.modules.values());
   }
 
-  /** Nest next waits for open HTTP requests: those that wait for a lock have to be told now. */
-  beforeApplicationShutdown(): void {
-    if (this.#ownsManager()) this.manager.beginShutdown(this.settings.shutdownTimeoutMs);
-  }
-
-  async onApplicationShutdown(): Promise<void> {
+  /**
+   * In this hook, and awaited, for two reasons: Nest next waits for open HTTP requests, so those that wait for a lock must be told now; and database modules close
+   * in the hook after that, while work under locks still needs them.
+   */
+  async beforeApplicationShutdown(): Promise<void> {
     if (this.#ownsManager()) await this.manager.shutdown(this.settings.shutdownTimeoutMs);
   }
 

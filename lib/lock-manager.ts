@@ -117,11 +117,6 @@ export class LockManager {
     return this.store.inspect(toKeys(key)[0]);
   }
 
-  /** Grants nothing from now on and ends every wait. Locks held go on for up to `timeoutMs`; then `shutdown` is over. */
-  beginShutdown(timeoutMs?: number): void {
-    this.#shutdown.begin(timeoutMs);
-  }
-
   /**
    * Stops granting, lets held work finish while renewing, then aborts what is left, releases everything and closes the store's own
    * connections. Resolves within `timeoutMs` (default 10 s) even when no store answers.

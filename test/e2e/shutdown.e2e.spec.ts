@@ -34,6 +34,11 @@ class Work {
   onModuleDestroy(): void {
     log.push('module destroyed');
   }
+
+  /** Where database modules close their pools. */
+  onApplicationShutdown(): void {
+    log.push('database closed');
+  }
 }
 
 @Controller()
@@ -114,7 +119,7 @@ describe('app.close()', () => {
 
   afterEach(() => gate.resolve());
 
-  it('ends waits at once, lets held work finish under its lock, then closes the store', async () => {
+  it('ends waits at once, lets held work finish under its lock while the database is open, then closes the store', async () => {
     const store = new ClosingStore();
     await start(store, '60s');
     const held = app.get(Work).held();
@@ -139,7 +144,13 @@ describe('app.close()', () => {
     gate.resolve();
     await expect(held).resolves.toBe('done');
     await closed;
-    expect(log).toEqual(['module destroyed', 'held work ended', 'store closed', 'app closed']);
+    expect(log).toEqual([
+      'module destroyed',
+      'held work ended',
+      'store closed',
+      'database closed',
+      'app closed',
+    ]);
     await expect(store.inspect('held')).resolves.toEqual({ locked: false });
   });
 
