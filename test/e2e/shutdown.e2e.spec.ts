@@ -144,13 +144,7 @@ describe('app.close()', () => {
     gate.resolve();
     await expect(held).resolves.toBe('done');
     await closed;
-    expect(log).toEqual([
-      'module destroyed',
-      'held work ended',
-      'store closed',
-      'database closed',
-      'app closed',
-    ]);
+    expect(log).toEqual(['module destroyed', 'held work ended', 'store closed', 'database closed', 'app closed']);
     await expect(store.inspect('held')).resolves.toEqual({ locked: false });
   });
 
