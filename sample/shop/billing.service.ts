@@ -24,11 +24,10 @@ export class BillingService {
   /**
    * Every pod ticks, one bills; the others find the lock taken and skip. `minHold` keeps it taken for half a month after it was
    * granted, though billing is over much sooner: a pod whose clock is a little behind would otherwise bill the same month again.
-   * A `wait` below it lets no second pod in; it is for ticks of the same millisecond, whose votes on three Redis nodes may split.
    * `threshold` lets a busy pod tick late rather than never, by less than `minHold` covers.
    */
   @Cron('*/2 * * * * *', { name: 'billing', disabled: true, threshold: 900 })
-  @WithLock('job:billing', { minHold: '1s', wait: '200ms' })
+  @WithLock('job:billing', { minHold: '1s' })
   async bill(@FencingToken() token: number): Promise<void> {
     const month = monthAt(Date.now());
     const claim = "UPDATE jobs SET fence = $1 WHERE id = 'billing' AND fence <= $1 RETURNING id";

@@ -12,12 +12,9 @@ export class TicketsController {
     private readonly journal: Journal,
   ) {}
 
-  /**
-   * One buyer at a time per ticket: whoever comes while a purchase is going on gets 409 with Retry-After, and is not charged. The
-   * short wait is for buyers of the same moment, whose votes on three Redis nodes may split so that each of them is refused at first.
-   */
+  /** One buyer at a time per ticket: whoever comes while a purchase is going on gets 409 with Retry-After, and is not charged. */
   @Post(':id/purchase')
-  @WithLock('ticket:{0}', { wait: '200ms' })
+  @WithLock('ticket:{0}')
   async purchase(
     @Param('id') id: string,
     @Body('buyer') buyer: string,
