@@ -1,0 +1,35 @@
+import type { NodeReply, NodeRequest } from '../../../../lib/stores/redis/lock-node.js';
+import { ModelNode } from './model-node.js';
+
+/** Gives out fence + 1 whatever was proposed. Sound while no node forgets: the control for the variants below. */
+export class CounterNode extends ModelNode {
+  protected override nextToken(key: string): number {
+    return this.fence(key) + 1;
+  }
+}
+
+/** INCR on each node and the maximum at the client: agrees to every commit and remembers none. */
+export class CommitlessNode extends CounterNode {
+  protected override commit(): NodeReply {
+    return { status: 'yes', value: 0 };
+  }
+
+  protected override notHeld(request: NodeRequest): NodeReply {
+    return request.verb === 'commit' ? this.commit() : super.notHeld(request);
+  }
+}
+
+/** Writes the token back without looking whose lock it is by now. */
+export class OwnerlessCommitNode extends CounterNode {
+  protected override notHeld(request: NodeRequest): NodeReply {
+    return request.verb === 'commit' ? this.commit(request) : super.notHeld(request);
+  }
+}
+
+/** Agrees, with the higher of the two, to a commit that its fence has passed. */
+export class MaximumCommitNode extends CounterNode {
+  protected override commit({ key, token }: NodeRequest): NodeReply {
+    this.remember(key, Math.max(this.fence(key), token), Math.max(this.remaining(key), 0));
+    return { status: 'yes', value: 0 };
+  }
+}
