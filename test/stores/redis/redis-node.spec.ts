@@ -1,0 +1,257 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { once } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
+import { systemRuntime } from '../../../lib/runtime.js';
+import { connect } from '../../../lib/stores/redis/connection.js';
+import type { NodeReply, NodeRequest } from '../../../lib/stores/redis/lock-node.js';
+import { RedisNode } from '../../../lib/stores/redis/redis-node.js';
+import { eventually } from '../../support/eventually.js';
+import { expectNoTimers, TimerWatch } from '../../support/leaks.js';
+import { RedisServer, stopAll } from '../../support/redis-server.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
+
+const SLOW = 30_000;
+const SOON = 30;
+const TTL_MS = 3_600_000;
+const SCRIPT = 'evalsha';
+
+let server: RedisServer;
+let admin: Redis;
+let proxy: TcpProxy;
+let node: RedisNode;
+let logged: string[];
+
+beforeAll(async () => {
+  server = await RedisServer.start();
+  admin = new Redis(server.port, '127.0.0.1');
+});
+afterAll(async () => {
+  admin?.disconnect();
+  await stopAll(server);
+});
+beforeEach(async () => {
+  await admin.flushall();
+  logged = [];
+  proxy = await TcpProxy.start(server.port);
+  node = await open();
+});
+afterEach(async () => {
+  await node.close();
+  await proxy.close();
+});
+
+async function open(port = proxy.port): Promise<RedisNode> {
+  // Black holes here are longer than the connection would put up with by default.
+  const { client, name, own } = await connect({ host: '127.0.0.1', port, socketTimeout: SLOW }, 0);
+  const opened = over(client as unknown as Redis, own, name);
+  await opened.whenReady(SLOW);
+  return opened;
+}
+
+function over(client: Redis, own: boolean, name = 'n1'): RedisNode {
+  const log = (message: string): void => void logged.push(message);
+  return new RedisNode(client, { name, own, retentionMs: TTL_MS, quarantineMs: 0, log }, systemRuntime.timers);
+}
+
+function acquire(key: string, owner = 'x'): NodeRequest {
+  return { verb: 'acquire', key, owner, ms: TTL_MS, token: 0 };
+}
+
+/** How often a command ran on the server. */
+async function calls(command: string): Promise<number> {
+  const stats = await admin.info('commandstats');
+  return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+}
+
+async function callsDuring(work: () => Promise<unknown>): Promise<number> {
+  const before = await calls(SCRIPT);
+  await work();
+  return (await calls(SCRIPT)) - before;
+}
+
+describe('RedisNode', () => {
+  describe('with many requests', () => {
+    const ask = (count: number): Promise<NodeReply[]> =>
+      Promise.all(Array.from({ length: count }, (_, i) => node.send(acquire(`k${i}`), SLOW)));
+
+    it('sends what one tick asks for as one script', async () => {
+      expect(await callsDuring(() => ask(200))).toBe(1);
+      expect(await admin.dbsize()).toBe(400);
+    });
+
+    it('gives each the reply that is its own', async () => {
+      await admin.set('lock:{k7}', 'someone', 'PX', TTL_MS);
+      await admin.set('lock:{k8}:fence', 41);
+      const replies = await ask(10);
+      expect(replies.map(({ status }) => status)).toEqual([...Array(7).fill('yes'), 'no', 'yes', 'yes']);
+      expect(replies[8]!.value).toBe(42);
+    });
+
+    it('sends two ticks apart as two', async () => {
+      const twice = async (): Promise<void> => {
+        const first = node.send(acquire('a'), SLOW);
+        await turn();
+        await Promise.all([first, node.send(acquire('b'), SLOW)]);
+      };
+      expect(await callsDuring(twice)).toBe(2);
+    });
+
+    it.each([
+      [256, 1],
+      [257, 2],
+      [600, 3],
+    ])('splits %i of one tick into %i scripts', async (requests, scripts) => {
+      expect(await callsDuring(() => ask(requests))).toBe(scripts);
+      expect(await admin.dbsize()).toBe(requests * 2);
+    });
+  });
+
+  it('rejects what has no answer in time, and hands the answer on when it comes', async () => {
+    proxy.blackhole();
+    const late: NodeReply[] = [];
+    const heard = new Promise<void>((resolve) => {
+      const sent = node.send(acquire('a'), SOON, (reply) => resolve(void late.push(reply)));
+      sent.catch(() => undefined);
+      void expect(sent)
+        .rejects.toThrow(`no answer within ${SOON} ms`)
+        .then(() => proxy.pass());
+    });
+    await heard;
+    expect(late).toEqual([{ status: 'yes', value: 1 }]);
+    expect(await admin.get('lock:{a}')).toBe('x');
+  });
+
+  it('tells an answer in time to the caller only', async () => {
+    const late: NodeReply[] = [];
+    expect(await node.send(acquire('a'), SLOW, (reply) => late.push(reply))).toEqual({ status: 'yes', value: 1 });
+    expect(late).toEqual([]);
+  });
+
+  it('judges each request by its own time-out, also within one script', async () => {
+    proxy.blackhole();
+    const patient = node.send(acquire('a'), SLOW);
+    await expect(node.send(acquire('b'), SOON)).rejects.toThrow('no answer within');
+    await proxy.pass();
+    expect(await patient).toEqual({ status: 'yes', value: 1 });
+  });
+
+  it('fails at once, and says why, while it is not connected', async () => {
+    proxy.cut();
+    await eventually(() => expect(logged).toHaveLength(1));
+    expect(logged[0]).toContain('out of reach');
+    await eventually(() => expect(node.send(acquire('a'), SLOW)).rejects.toThrow(/^not connected \(.*ECONNREFUSED/));
+    await proxy.pass();
+    await node.whenReady(SLOW);
+    // Nothing that was asked meanwhile was kept to be sent later.
+    expect(await admin.exists('lock:{a}')).toBe(0);
+    expect(await node.send(acquire('a'), SLOW)).toEqual({ status: 'yes', value: 1 });
+    expect(logged[1]).toContain('connected again');
+  });
+
+  it('rejects what is under way when the connection breaks, and does not send it again', async () => {
+    proxy.blackhole();
+    const asked = proxy.received(/evalsha/i);
+    const sent = node.send(acquire('a'), SLOW);
+    sent.catch(() => undefined);
+    await asked;
+    proxy.cut();
+    await expect(sent).rejects.toThrow(/connection|reset/i);
+    await proxy.pass();
+    await node.whenReady(SLOW);
+    expect(await node.send(acquire('b'), SLOW)).toMatchObject({ status: 'yes' });
+    expect(await admin.exists('lock:{a}')).toBe(0);
+  });
+
+  it('sends nothing more to a node that leaves too much unanswered, until it answers', async () => {
+    proxy.blackhole();
+    for (let script = 0; script < 64; script++) {
+      node.send(acquire(`k${script}`), 1).catch(() => undefined);
+      await turn();
+    }
+    await eventually(() => expect(node.send(acquire('more'), 1)).rejects.toThrow('not answering'));
+    await proxy.pass();
+    await eventually(async () => expect(await node.send(acquire('again'), SLOW)).toMatchObject({ status: 'yes' }));
+    expect(await admin.exists('lock:{k0}', 'lock:{k63}')).toBe(2);
+  });
+
+  it('takes an answer that lies in the socket when a blocked process finds its time-out over', async () => {
+    const late: NodeReply[] = [];
+    // Without the proxy, which lives in this process and would be blocked with it.
+    const direct = await open(server.port);
+    const sent = direct.send(acquire('a'), 40, (reply) => late.push(reply));
+    await new Promise<void>(process.nextTick);
+    block(200);
+    expect(await sent).toEqual({ status: 'yes', value: 1 });
+    expect(late).toEqual([]);
+    await direct.close();
+  });
+
+  it('leaves the user’s client open, without a trace on it, and closes its own', async () => {
+    const client = new Redis(proxy.port, '127.0.0.1');
+    await once(client, 'ready');
+    const listeners = (): number[] => ['error', 'close', 'ready'].map((event) => client.listenerCount(event));
+    const before = listeners();
+    const theirs = over(client, false);
+    expect(await theirs.send(acquire('a'), SLOW)).toMatchObject({ status: 'yes' });
+    await theirs.close();
+    expect(client.status).toBe('ready');
+    expect(await client.ping()).toBe('PONG');
+    expect(listeners()).toEqual(before);
+    client.disconnect();
+
+    const own = new Redis(proxy.port, '127.0.0.1');
+    await once(own, 'ready');
+    const ended = once(own, 'end');
+    await over(own, true).close();
+    await ended;
+    expect(own.status).toBe('end');
+  });
+
+  it('connects a lazy client of the user', async () => {
+    const client = new Redis(proxy.port, '127.0.0.1', { lazyConnect: true });
+    const theirs = over(client, false);
+    expect(await theirs.whenReady(SLOW)).toBe(true);
+    expect(await theirs.send(acquire('a'), SLOW)).toMatchObject({ status: 'yes' });
+    await theirs.close();
+    client.disconnect();
+  });
+
+  it('keeps `error` events of its connection from the process', async () => {
+    const escaped: unknown[] = [];
+    const listen = (error: unknown): void => void escaped.push(error);
+    process.on('uncaughtException', listen).on('unhandledRejection', listen);
+    try {
+      proxy.cut();
+      await eventually(() => expect(logged).toHaveLength(1));
+      // A few failed attempts to connect: each is an event of its own, and one line in the log is enough.
+      await eventually(() => expect(node.send(acquire('a'), SLOW)).rejects.toThrow('ECONNREFUSED'));
+      const unreachable = over(new Redis(proxy.port, '127.0.0.1', { retryStrategy: () => null }), true, 'n2');
+      expect(await unreachable.whenReady(100)).toBe(false);
+      await unreachable.close();
+      await turn();
+    } finally {
+      process.off('uncaughtException', listen).off('unhandledRejection', listen);
+    }
+    expect(escaped).toEqual([]);
+    expect(logged.filter((line) => line.includes('out of reach'))).toHaveLength(2);
+  });
+
+  it('leaves no timer behind after a close, whatever was under way', async () => {
+    const watch = new TimerWatch();
+    const busy = await open();
+    proxy.blackhole();
+    const sent = [busy.send(acquire('a'), SLOW), busy.send(acquire('b'), TTL_MS)];
+    const outcomes = Promise.allSettled(sent);
+    await turn();
+    await busy.close();
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await expectNoTimers(watch, '/lib/');
+    watch.stop();
+  });
+});
+
+/** Nothing else runs in this process meanwhile. */
+function block(ms: number): void {
+  for (const start = performance.now(); performance.now() - start < ms;);
+}
