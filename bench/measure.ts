@@ -1,8 +1,8 @@
 /** One way of doing the same thing. */
 export interface Contender {
   readonly name: string;
-  /** One operation, or, in a comparison of bursts, all of the turn's. Adds what each operation took, in ms. */
-  turn(took: (ms: number) => void): Promise<void>;
+  /** Its turn: some operations. Adds what each took, in ms; or the mean of some that were timed together. */
+  turn(took: (ms: number, operations?: number) => void): Promise<void>;
 }
 
 export interface Comparison {
@@ -60,8 +60,12 @@ export async function measure(comparison: Comparison): Promise<Result> {
 async function takeTurn(contender: Contender): Promise<Turn> {
   const times: number[] = [];
   const start = performance.now();
-  await contender.turn((ms) => times.push(ms));
-  return { times, perOperation: (performance.now() - start) / times.length };
+  let count = 0;
+  await contender.turn((ms, operations = 1) => {
+    times.push(ms);
+    count += operations;
+  });
+  return { times, perOperation: (performance.now() - start) / count };
 }
 
 type Figure = (turn: Turn) => number;

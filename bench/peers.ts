@@ -131,7 +131,8 @@ const murlock = peer('murlock', 'murlock 4.4.0', async ({ urls, waits }) => {
     redisOptions: { url: urls[0] },
     wait: POLL_MS,
     maxAttempts: waits ? FOR_EVER : 1,
-    logLevel: 'none',
+    // 'none' would log everything.
+    logLevel: 'error',
     blocking: waits,
   });
   const app = await NestFactory.createApplicationContext(module, { logger: false });

@@ -26,7 +26,7 @@ export function inBatches(name: string, samples: number, batch: number, operatio
       for (let sample = 0; sample < samples; sample++) {
         const start = performance.now();
         for (let left = batch; left > 0; left--) await operation(index++);
-        took((performance.now() - start) / batch);
+        took((performance.now() - start) / batch, batch);
       }
     },
   };
