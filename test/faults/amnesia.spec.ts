@@ -1,10 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
 import { LockBusyError, LockLostError, LockUnavailableError } from '../../lib/errors.js';
 import type { Lock } from '../../lib/lock.js';
 import { eventually } from '../support/eventually.js';
 import type { RedisServer } from '../support/redis-server.js';
-import { abortedAt, address, fences, Lab, lockName, on, owners, urls } from './lab.js';
+import { abortedAt, address, fences, Lab, on, owners, urls } from './lab.js';
 
 const lab = new Lab();
 const NONE = [null, null, null];
@@ -163,31 +162,5 @@ describe('SCRIPT FLUSH', () => {
     await everywhere('SCRIPT', 'FLUSH');
     expect(await lock.release()).toBe(true);
     await eventually(async () => expect(await owners(servers, keys[0]!)).toEqual(NONE));
-  });
-});
-
-describe("A user's client that sends again what had no answer", () => {
-  it('leaves no lock of an attempt that was given up', async () => {
-    const [server] = servers;
-    const [proxy] = (await lab.proxy(server)) as [Awaited<ReturnType<Lab['proxy']>>[number]];
-    const client = lab.keep(new Redis(proxy.port, '127.0.0.1', { retryStrategy: () => 20 }));
-    client.on('error', () => undefined);
-    const pod = await lab.pod({ nodes: [client], nodeTimeout: '300ms' });
-    const key = lab.key();
-    await (await pod.acquire(key)).release();
-
-    // The request is lost on its way. The client sends it again by itself when it has connected anew, long after the attempt failed.
-    proxy.blackhole({ lane: 'requests', drop: true });
-    const asked = proxy.received(lockName(key));
-    const attempt = pod.acquire(key, { ttl: '10m' }).catch((reason: unknown) => reason);
-    await asked;
-    proxy.cut(); // before the undoing release can go the same way
-    expect(await attempt).toBeInstanceOf(LockUnavailableError);
-    const before = (await fences([server], key))[0]!;
-    await proxy.pass();
-    await eventually(async () => expect((await fences([server], key))[0]).toBeGreaterThan(before)); // there it was
-    await eventually(async () => expect(await owners([server], key)).toEqual([null]));
-    await using lock = await pod.acquire(key);
-    expect(lock.held).toBe(true);
   });
 });

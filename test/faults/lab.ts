@@ -40,6 +40,11 @@ export class Lab {
   async pod({ nodes, nodeTimeout = '2s', quarantine = 0, log }: PodOptions): Promise<LockManager> {
     const store = await connectRedis({ nodes, ttlMs: 30_000, nodeTimeout, quarantine, ...(log && { log }) });
     const pod = new LockManager(store, log ? { log: { warn: log } } : {});
+    return this.adopt(pod);
+  }
+
+  /** Shut down after the test. */
+  adopt(pod: LockManager): LockManager {
     this.pods.push(pod);
     return pod;
   }

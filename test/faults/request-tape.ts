@@ -23,7 +23,7 @@ export class RequestTape {
     return new RequestTape(monitor);
   }
 
-  stop(): void {
+  disconnect(): void {
     this.monitor.disconnect();
   }
 

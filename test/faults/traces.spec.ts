@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { LockBusyError, LockUnavailableError } from '../../lib/errors.js';
 import { eventually } from '../support/eventually.js';
 import type { RedisServer } from '../support/redis-server.js';
+import type { TcpProxy } from '../support/tcp-proxy.js';
 import { fenceName, fences, Lab, lockName, on, owners, pttls, renewed, urls } from './lab.js';
 
 const lab = new Lab();
@@ -92,6 +94,43 @@ describe('A late "granted"', () => {
       expect(await fences([c], key)).toEqual([expect.any(Number)]); // it was granted
       expect(await owners([c], key)).toEqual([null]);
     });
+  });
+});
+
+describe('A request that is lost with its connection', () => {
+  /** An attempt whose request does not arrive, and whose undoing cannot follow it either. */
+  const loseAttempt = async (proxy: TcpProxy, attempt: () => Promise<unknown>, key: string): Promise<void> => {
+    proxy.blackhole({ lane: 'requests', drop: true });
+    const asked = proxy.received(lockName(key));
+    const failed = attempt().catch((reason: unknown) => reason);
+    await asked;
+    proxy.cut();
+    expect(await failed).toBeInstanceOf(LockUnavailableError);
+    await proxy.pass();
+  };
+
+  it('is not sent again on a connection of our own', async () => {
+    const [server] = servers;
+    const [proxy] = (await lab.proxy(server)) as [TcpProxy];
+    const pod = await lab.pod({ nodes: urls([proxy]), nodeTimeout: '300ms' });
+    const key = lab.key();
+    await loseAttempt(proxy, async () => pod.acquire(key, { ttl: '10m' }), key);
+    await eventually(async () => void (await (await pod.acquire(lab.key())).release()));
+    expect(await fences([server], key)).toEqual([null]);
+  });
+
+  it("leaves no lock if a user's client sends it again by itself", async () => {
+    const [server] = servers;
+    const [proxy] = (await lab.proxy(server)) as [TcpProxy];
+    const client = lab.keep(new Redis(proxy.port, '127.0.0.1', { retryStrategy: () => 20 }));
+    client.on('error', () => undefined);
+    const pod = await lab.pod({ nodes: [client], nodeTimeout: '300ms' });
+    const key = lab.key();
+    await loseAttempt(proxy, async () => pod.acquire(key, { ttl: '10m' }), key);
+    await eventually(async () => expect(await fences([server], key)).toEqual([expect.any(Number)])); // there it came
+    await eventually(async () => expect(await owners([server], key)).toEqual([null]));
+    await using lock = await pod.acquire(key);
+    expect(lock.held).toBe(true);
   });
 });
 
@@ -223,5 +262,26 @@ describe('A release', () => {
     await eventually(async () => expect(await owners(servers, key)).not.toContain(null), { timeoutMs: 20_000 });
     expect(await lock.release()).toBe(true);
     await eventually(async () => expect(await owners(servers, key)).toEqual(NONE));
+  });
+
+  it('is not undone by a renewal that still hears from a node which had lost the key', async () => {
+    const [a, b, c] = servers;
+    const [proxy] = (await lab.proxy(c)) as [TcpProxy];
+    const pod = await lab.pod({ nodes: [a.url, b.url, ...urls([proxy])], nodeTimeout: '10s' });
+    const key = lab.key();
+    const lock = await pod.acquire(key, { ttl: '10m' });
+    await eventually(async () => expect(await owners(servers, key)).not.toContain(null));
+    await on(c, (redis) => redis.del(lockName(key)));
+    proxy.blackhole({ lane: 'replies' });
+    const heard = proxy.replied(/\*2\r\n:0\r\n/);
+    await lock.renew(); // two of three say yes; what the third says is on its way
+    await heard;
+    expect(await lock.release()).toBe(true);
+    await proxy.pass();
+    // What a heal would have been sent before has arrived when this has.
+    const later = lab.key();
+    await using _ = await pod.acquire(later);
+    await eventually(async () => expect(await owners([c], later)).toEqual([expect.any(String)]));
+    expect(await owners(servers, key)).toEqual(NONE);
   });
 });

@@ -1,6 +1,6 @@
 import type { Timers } from '../../runtime.js';
 import type { LockNode, NodeReply, NodeRequest } from './lock-node.js';
-import { keyNames, LOCK_SCRIPT, LOCK_SCRIPT_SHA, MARKER_KEY } from './lock-script.js';
+import { LockScripts, type ScriptCall } from './lock-scripts.js';
 import type { RedisClient } from './redis-client.js';
 
 interface Pending {
@@ -28,15 +28,17 @@ const MOST_OVERDUE = 64;
 /** Releases go on for longer: they undo what it will carry out once it wakes. */
 const MOST_OVERDUE_RELEASES = 1024;
 const CLOSE_MS = 500;
+const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
 
 /** One Redis. What one tick asks of it goes out as one script. */
 export class RedisNode implements LockNode {
   readonly name: string;
+  readonly #scripts: LockScripts;
   #batch: Pending[] = [];
   #overdue = 0;
   #down: string | undefined;
-  /** What a replica said; the client then connects anew, and its silence meanwhile has this reason. */
-  #readonly: string | undefined;
+  /** What was wrong with a connection that is still up, such as READONLY: if it closes, that is why. */
+  #complaint: string | undefined;
 
   constructor(
     private readonly client: RedisClient,
@@ -44,6 +46,7 @@ export class RedisNode implements LockNode {
     private readonly timers: Timers,
   ) {
     this.name = terms.name;
+    this.#scripts = new LockScripts(terms.quarantineMs, terms.retentionMs);
     client.on('error', this.#onError);
     client.on('close', this.#onClose);
     client.on('ready', this.#onReady);
@@ -99,17 +102,13 @@ export class RedisNode implements LockNode {
   }
 
   #run(batch: readonly Pending[]): void {
-    const keys: string[] = this.terms.quarantineMs > 0 ? [MARKER_KEY] : [];
-    const args: string[] = [String(this.terms.retentionMs), String(this.terms.quarantineMs)];
-    for (const { request } of batch) {
-      const { verb, key, owner, ms, token } = request;
-      keys.push(...keyNames(key, verb));
-      args.push(verb, owner, String(ms), String(token));
-    }
+    const [first] = batch;
+    const lone = batch.length === 1 && first !== undefined;
+    const call = lone ? this.#scripts.one(first.request) : this.#scripts.all(batch.map(({ request }) => request));
     const stopClock = this.#startClock(batch);
     let replies: Promise<unknown>;
     try {
-      replies = this.client.evalsha(LOCK_SCRIPT_SHA, keys.length, ...keys, ...args);
+      replies = this.client.evalsha(call.sha, call.keyCount, ...call.args);
     } catch (error) {
       replies = Promise.reject(error instanceof Error ? error : new Error(String(error)));
     }
@@ -117,17 +116,17 @@ export class RedisNode implements LockNode {
       .catch((error: unknown) => {
         // The node forgot its scripts. What nobody waits for any more is not sent a second time.
         if (!reason(error).startsWith('NOSCRIPT') || batch.every(({ overdue }) => overdue)) throw error;
-        return this.client.eval(LOCK_SCRIPT, keys.length, ...keys, ...args);
+        return this.#load(call);
       })
       .then(
         (answer) => {
           stopClock();
-          this.#deliver(batch, answer as unknown[]);
+          this.#deliver(batch, lone ? [answer] : (answer as unknown[]));
         },
         (error: unknown) => {
           stopClock();
           const why = reason(error);
-          if (why.startsWith('READONLY')) this.#readonly = why;
+          if (why.startsWith('READONLY')) this.#complaint = why;
           for (const pending of batch) pending.reject(new Error(why));
         },
       );
@@ -166,22 +165,23 @@ export class RedisNode implements LockNode {
 
   #deliver(batch: readonly Pending[], answer: readonly unknown[]): void {
     batch.forEach((pending, index) => {
-      const status = Number(answer[index * 2]);
-      const value = answer[index * 2 + 1];
-      if (status < 0) return pending.reject(new Error(String(value)));
-      const reply = toReply(status, value);
+      const reply = toReply(answer[index]);
+      if (reply instanceof Error) return pending.reject(reply);
       if (pending.overdue) pending.late?.(reply);
       else pending.resolve(reply);
     });
   }
 
-  /** Loads the script and sets the marker, so that the first lock pays for neither. */
+  /** Loads the scripts and sets the marker, so that the first lock pays for neither. Each lock's own call tells what is wrong. */
   #prime(): void {
     if (this.client.isCluster) return;
-    const { quarantineMs, retentionMs } = this.terms;
-    const keys = Array<string>(quarantineMs > 0 ? 3 : 2).fill(MARKER_KEY);
-    const args = [String(retentionMs), String(quarantineMs), 'mark', '', '0', '0'];
-    this.client.eval(LOCK_SCRIPT, keys.length, ...keys, ...args).catch(() => undefined); // each lock's own call tells what is wrong
+    for (const text of this.#scripts.texts) this.client.script('LOAD', text).catch(() => undefined);
+    this.#load(this.#scripts.one(MARK)).catch(() => undefined);
+  }
+
+  /** Carries the call out, and leaves its script on the node. */
+  #load({ text, keyCount, args }: ScriptCall): Promise<unknown> {
+    return this.client.eval(text, keyCount, ...args);
   }
 
   async #quit(): Promise<void> {
@@ -194,14 +194,17 @@ export class RedisNode implements LockNode {
   readonly #onReady = (): void => {
     if (this.#down !== undefined) this.terms.log(`Redis node ${this.name} is connected again`);
     this.#down = undefined;
-    this.#readonly = undefined;
+    this.#complaint = undefined;
     this.#prime();
   };
 
-  readonly #onError = (error: unknown): void => this.#wentDown(reason(error));
+  readonly #onError = (error: unknown): void => {
+    this.#complaint = reason(error);
+    this.#wentDown(this.#complaint);
+  };
 
   // An error that came before tells more: a refused port, a wrong password.
-  readonly #onClose = (): void => this.#wentDown(this.#down ?? this.#readonly ?? 'connection closed');
+  readonly #onClose = (): void => this.#wentDown(this.#down ?? this.#complaint ?? 'connection closed');
 
   #wentDown(why: string): void {
     if (this.client.status === 'ready') return;
@@ -218,7 +221,12 @@ function reason(error: unknown): string {
   return LOST.test(text) ? 'connection lost' : text;
 }
 
-function toReply(status: number, value: unknown): NodeReply {
+function toReply(answer: unknown): NodeReply | Error {
+  // A number may come as text: some clients are set to do so.
+  if (!Array.isArray(answer)) return { status: 'yes', value: Number(answer) };
+  const [code, value] = answer as [unknown, unknown];
+  const status = Number(code);
+  if (status < 0) return new Error(String(value));
   if (status === 2) return { status: 'quarantined', value: Number(value) };
   if (!Array.isArray(value)) return { status: status === 0 ? 'no' : 'yes', value: Number(value) };
   const [owner, remainingMs, fence] = value as unknown[];
