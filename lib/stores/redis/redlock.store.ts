@@ -171,7 +171,8 @@ export class RedlockStore implements LockStore {
   #propose(): number {
     const { clock, random } = this.runtime;
     const shaped = Math.floor(clock.wall()) * PROPOSALS_PER_MS + Math.floor(random.fraction() * PROPOSALS_PER_MS);
-    return (this.#lastProposal = Math.max(this.#lastProposal, shaped));
+    // Above the last one, even if the clock stands still or goes back: nodes that came up empty know no better.
+    return (this.#lastProposal = Math.max(this.#lastProposal + 1, shaped));
   }
 
   #poll<R>(

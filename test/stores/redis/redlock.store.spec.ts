@@ -1,0 +1,111 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { LockNode, NodeRequest } from '../../../lib/stores/redis/lock-node.js';
+import { RedlockStore } from '../../../lib/stores/redis/redlock.store.js';
+import { ModelNode } from './simulation/model-node.js';
+
+const TTL_MS = 10_000;
+const WALL_MS = 1_800_000_000_000;
+
+let models: ModelNode[];
+let wallMs: number;
+let store: RedlockStore;
+/** Asked before a node serves a request; what it waits for holds the request up. */
+let before: (request: NodeRequest, node: number) => Promise<void> | void;
+
+beforeEach(() => {
+  wallMs = WALL_MS;
+  before = () => undefined;
+  models = Array.from({ length: 3 }, () => new ModelNode({ retentionMs: TTL_MS, quarantineMs: 0 }, () => 0));
+  const nodes = models.map((model, index): LockNode => {
+    const send: LockNode['send'] = async (request) => {
+      await before(request, index);
+      return model.serve(request);
+    };
+    return { name: `n${index}`, send, close: async () => undefined };
+  });
+  store = new RedlockStore(
+    nodes,
+    { nodeTimeoutMs: TTL_MS, quarantineMs: 0, log: () => undefined },
+    {
+      clock: { monotonic: () => 0, wall: () => wallMs },
+      timers: { start: () => () => undefined },
+      random: { fraction: () => 0, id: () => 'id' },
+    },
+  );
+});
+
+async function grant(owner: string): Promise<number> {
+  const result = await store.acquire('a', owner, TTL_MS);
+  if (!result.acquired) throw new Error('not granted');
+  await answered();
+  return result.fencingToken;
+}
+
+/** The store goes on as soon as a majority has answered: until all have. */
+function answered(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+const holders = (): (string | undefined)[] => models.map((model) => model.holder('a'));
+
+describe('RedlockStore', () => {
+  it('gives a key back to a node that lost it, with its fence', async () => {
+    const token = await grant('x');
+    models[2]!.forgetAll();
+    expect(await store.renew('a', 'x', TTL_MS)).toBe(true);
+    await answered();
+    expect(holders()).toEqual(['x', 'x', 'x']);
+    expect(models[2]!.fence('a')).toBe(token);
+  });
+
+  it('revives nothing that a majority has lost', async () => {
+    await grant('x');
+    models[1]!.forgetAll();
+    models[2]!.expireLock('a');
+    expect(await store.renew('a', 'x', TTL_MS)).toBe(false);
+    await answered();
+    expect(holders()).toEqual(['x', undefined, undefined]);
+  });
+
+  it('leaves alone what a node has given to someone else', async () => {
+    await grant('x');
+    models[2]!.forgetAll();
+    models[2]!.serve({ verb: 'acquire', key: 'a', owner: 'y', ms: TTL_MS, token: 0 });
+    expect(await store.renew('a', 'x', TTL_MS)).toBe(true);
+    await answered();
+    expect(holders()).toEqual(['x', 'x', 'y']);
+  });
+
+  it('heals nothing for a renewal that a release has superseded', async () => {
+    await grant('x');
+    models[2]!.forgetAll();
+    let goOn: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    before = ({ verb }, node) => (verb === 'renew' && node === 2 ? held : undefined);
+    expect(await store.renew('a', 'x', TTL_MS)).toBe(true);
+    expect(await store.release('a', 'x')).toBe(true);
+    goOn();
+    await answered();
+    expect(holders()).toEqual([undefined, undefined, undefined]);
+  });
+
+  it.each([0, -60_000])(
+    'repeats no token of its own after all nodes came up empty, its clock moved by %i ms',
+    async (by) => {
+      const first = await grant('x');
+      for (const model of models) model.forgetAll();
+      wallMs += by;
+      const second = await grant('y');
+      expect(first).toBe(WALL_MS * 1000);
+      expect(second).toBeGreaterThan(first);
+    },
+  );
+
+  it('frees what it got when it did not get the key', async () => {
+    for (const model of models.slice(0, 2))
+      model.serve({ verb: 'acquire', key: 'a', owner: 'y', ms: TTL_MS, token: 0 });
+    expect(await store.acquire('a', 'x', TTL_MS)).toEqual({ acquired: false, retryAfterMs: TTL_MS });
+    await answered();
+    expect(holders()).toEqual(['y', 'y', undefined]);
+  });
+});
