@@ -7,6 +7,7 @@ export interface RedisClient {
   readonly options?: { readonly host?: string | undefined; readonly port?: number | undefined } | object;
   evalsha(sha: string, keyCount: number, ...args: string[]): Promise<unknown>;
   eval(script: string, keyCount: number, ...args: string[]): Promise<unknown>;
+  script(subcommand: 'LOAD', text: string): Promise<unknown>;
   connect(): Promise<unknown>;
   quit(): Promise<unknown>;
   disconnect(): void;
