@@ -89,7 +89,7 @@ describe("A user's client", () => {
   it('that is not ready counts as a failed node, and nothing waits in its offline queue', async () => {
     const [a, b, c] = servers as [RedisServer, RedisServer, RedisServer];
     await c.kill();
-    const client = lab.keep(new Redis(c.port, '127.0.0.1', { retryStrategy: () => 50 }));
+    const client = lab.keep(new Redis(c.port, '127.0.0.1', { retryStrategy: () => 50, maxRetriesPerRequest: null }));
     client.on('error', () => undefined);
     const pod = await lab.pod({ nodes: [a.url, b.url, client] });
     const key = lab.key();

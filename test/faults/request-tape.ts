@@ -2,8 +2,7 @@ import { Redis } from 'ioredis';
 
 export interface Request {
   readonly lock: string;
-  readonly verb: string;
-  readonly owner: string;
+  readonly release: boolean;
 }
 
 /** Every lock request that one node carried out since the tape began, in its order, as MONITOR tells. */
@@ -12,7 +11,7 @@ export class RequestTape {
 
   private constructor(private readonly monitor: Redis) {
     monitor.on('monitor', (_time: string, [command, _script, keyCount, ...rest]: string[]) => {
-      if (/^evalsha$|^eval$/i.test(command ?? '')) this.record(Number(keyCount), rest);
+      if (/^evalsha$|^eval$/i.test(command ?? '')) this.record(rest.slice(0, Number(keyCount)));
     });
   }
 
@@ -27,13 +26,11 @@ export class RequestTape {
     this.monitor.disconnect();
   }
 
-  /** Two keys and four arguments for each request, after the two settings (and, with a quarantine, the marker). */
-  private record(keyCount: number, rest: readonly string[]): void {
-    const keys = rest.slice(keyCount % 2, keyCount);
-    const args = rest.slice(keyCount + 2);
-    for (let index = 0; index * 2 < keys.length; index++) {
-      const [verb, owner] = args.slice(index * 4) as [string, string];
-      this.requests.push({ lock: keys[index * 2]!, verb, owner });
-    }
+  /** Two keys for each request: the lock, and its fence, or its channel if it is released. */
+  private record(keys: readonly string[]): void {
+    keys.forEach((other, index) => {
+      const release = other.endsWith('}:free');
+      if (release || other.endsWith('}:fence')) this.requests.push({ lock: keys[index - 1]!, release });
+    });
   }
 }

@@ -66,11 +66,10 @@ describe('A refused attempt', () => {
     const pod = await lab.pod({ nodes: urls(proxies), nodeTimeout: '100ms' });
     for (const proxy of proxies) proxy.delay(1000);
     const key = lab.key();
-    const granted = proxies.map((proxy) => proxy.replied(/:1\r\n/));
     const error = await pod.acquire(key, { ttl: '10m' }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(LockUnavailableError);
-    await Promise.all(granted);
-    expect(await fences(servers, key)).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)]);
+    const granted = [expect.any(Number), expect.any(Number), expect.any(Number)];
+    await eventually(async () => expect(await fences(servers, key)).toEqual(granted));
     await eventually(async () => expect(await owners(servers, key)).toEqual(NONE));
   });
 });
@@ -87,9 +86,7 @@ describe('A late "granted"', () => {
     await expect(pod.acquire(key, { ttl: '10m' })).rejects.toBeInstanceOf(LockBusyError);
     await asked;
     expect(await owners([c], key)).toEqual([null]);
-    const granted = proxy!.replied(/:1\r\n/);
     await proxy!.pass();
-    await granted;
     await eventually(async () => {
       expect(await fences([c], key)).toEqual([expect.any(Number)]); // it was granted
       expect(await owners([c], key)).toEqual([null]);
@@ -273,15 +270,13 @@ describe('A release', () => {
     await eventually(async () => expect(await owners(servers, key)).not.toContain(null));
     await on(c, (redis) => redis.del(lockName(key)));
     proxy.blackhole({ lane: 'replies' });
-    const heard = proxy.replied(/\*2\r\n:0\r\n/);
     await lock.renew(); // two of three say yes; what the third says is on its way
-    await heard;
     expect(await lock.release()).toBe(true);
     await proxy.pass();
-    // What a heal would have been sent before has arrived when this has.
-    const later = lab.key();
-    await using _ = await pod.acquire(later);
-    await eventually(async () => expect(await owners([c], later)).toEqual([expect.any(String)]));
-    expect(await owners(servers, key)).toEqual(NONE);
+    // With one node dead, each lock needs an answer over that connection: the first comes after the one that was late, the second after a heal.
+    await a.kill();
+    await (await pod.acquire(lab.key())).release();
+    await (await pod.acquire(lab.key())).release();
+    expect(await owners([b, c], key)).toEqual([null, null]);
   });
 });
