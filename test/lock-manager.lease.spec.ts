@@ -105,15 +105,21 @@ describe('a lease', () => {
     },
   );
 
-  it('stays over, whatever a renewal that comes too late says', async () => {
-    const { runtime, store, locks } = manualLocks();
+  it.each([
+    ['late', 'yes'],
+    ['hang', 'no'],
+  ] as const)('stays over, and is told once, though a renewal (%s) still says %s', async (fault, _answer) => {
+    const { runtime, store, locks, warnings } = manualLocks();
     const lock = await locks.acquire('a');
-    store.fail('renew', 'late');
-    await runtime.advance(LEASE_MS);
+    store.fail('renew', fault);
+    await runtime.advance(31_000);
+    const { loss } = lock;
     store.heal();
     await runtime.advance(60_000);
     expect(lock.held).toBe(false);
-    expect(lock.loss).toMatchObject({ reason: 'expired' });
+    expect(lock.loss).toBe(loss);
+    expect(loss).toMatchObject({ reason: 'expired' });
+    expect(warnings).toEqual([loss!.message]);
     expect(runtime.pendingTimers).toBe(0);
   });
 

@@ -106,6 +106,19 @@ describe('re-entry', () => {
     });
   });
 
+  it('is none while the release of the outer lock is still to be answered', async () => {
+    const { runtime, store, locks } = manualLocks();
+    await locks.withLock('a', async (outer) => {
+      store.fail('release', 'late', 1);
+      const released = watch(outer.release());
+      await using again = await locks.acquire('a');
+      expect(again.fencingToken).toBeGreaterThan(outer.fencingToken);
+      expect(released.outcome).toBe('pending');
+      store.heal();
+      await runtime.advance(0);
+    });
+  });
+
   it('is none once the outer lock was lost', async () => {
     const { runtime, locks } = manualLocks();
     await locks.withLock('a', { autoRenew: false, onLost: 'ignore' }, async (outer) => {

@@ -166,9 +166,9 @@ describe('minHold', () => {
 describe('maxHold', () => {
   it('ends the lock after that long, renewed or not, and lets the key free itself', async () => {
     const { runtime, memory, store, locks, warnings } = manualLocks();
-    const lock = await locks.acquire('a', { ttl: '6s', maxHold: '20s' });
+    const lock = await locks.acquire('a', { ttl: '6s', maxHold: '19s' });
     const { signal } = lock;
-    await runtime.advance(19_999);
+    await runtime.advance(18_999);
     expect(signal.aborted).toBe(false);
     expect(lock.remaining).toBe(1);
     await runtime.advance(1);

@@ -57,6 +57,7 @@ describe('shutdown', () => {
     const shutdown = watch(locks.shutdown(10_000));
     await runtime.advance(100);
     expect((await memory.inspect('a')).locked).toBe(true);
+    expect(shutdown.outcome).toEqual(wait === 0 ? 'pending' : { value: undefined });
     store.heal();
     await runtime.advance(0);
     expect(acquiring.outcome).toMatchObject(SHUTDOWN);
