@@ -105,11 +105,11 @@ describe('LockManager', () => {
   ])('refuses %s where it was given, and asks no store', async (_description, keys, options) => {
     const { store, locks } = manualLocks();
     const attempts = [
-      locks.acquire(keys as string, options as LockOptions),
-      locks.tryAcquire(keys as string, options as LockOptions),
-      locks.withLock(keys as string, options as LockOptions, () => undefined),
+      () => locks.acquire(keys as string, options as LockOptions),
+      () => locks.tryAcquire(keys as string, options as LockOptions),
+      () => locks.withLock(keys as string, options as LockOptions, () => undefined),
     ];
-    for (const attempt of attempts) await expect(attempt).rejects.toBeInstanceOf(LockOptionsError);
+    for (const attempt of attempts) await expect(attempt()).rejects.toBeInstanceOf(LockOptionsError);
     expect(store.calls.acquire).toBe(0);
   });
 });
