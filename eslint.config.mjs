@@ -10,7 +10,7 @@ const everywhere = {
 
 /** Prettier owns the layout; the compiler owns unused names and implicit any; what is left here finds mistakes at run time. */
 export default defineConfig(
-  { ignores: ['**/dist/**', 'coverage', 'test/consumers/**'] },
+  { ignores: ['**/dist/**', 'coverage', 'test/consumers/**', 'test/tmp/**'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
     files: ['**/*.ts'],

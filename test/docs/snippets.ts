@@ -9,11 +9,11 @@ export class Snippets {
   #folder = '';
 
   constructor(
-    markdown: string,
+    readonly text: string,
     /** Where to make the folder: below the project, or its packages would not be found. */
     private readonly parent: string,
   ) {
-    this.blocks = codeBlocks(markdown, 'ts');
+    this.blocks = codeBlocks(text, 'ts');
   }
 
   /** The one block with this text in it. */
