@@ -202,21 +202,25 @@ describe('A node that refuses to write', () => {
     expect(await owners([a], key)).toEqual([null]);
   });
 
-  it('because it became a replica is connected anew: the address may lead to its successor by then', async () => {
-    const [server] = servers as [RedisServer];
-    const pod = await lab.pod({ nodes: [server.url] });
-    const id = (line: string | undefined): string | undefined => /^id=\d+/.exec(line ?? '')?.[0];
-    const before = id((await ownConnections(server))[0]);
-    await tell(server, ['REPLICAOF', '127.0.0.1', '1']);
-    expect((await failure(pod.acquire(lab.key()))).causes[0]?.reason).toContain('READONLY');
-    await eventually(async () => {
-      const after = id((await ownConnections(server))[0]);
-      expect(after).toBeDefined();
-      expect(after).not.toBe(before);
-    });
-    await tell(server, ['REPLICAOF', 'NO', 'ONE']);
-    await eventually(async () => void (await (await pod.acquire(lab.key())).release()));
-  });
+  it.each([1, 2])(
+    'because it became a replica is connected anew when asked for %i keys: its address may lead elsewhere by then',
+    async (count) => {
+      const keys = Array.from({ length: count }, () => lab.key());
+      const [server] = servers as [RedisServer];
+      const pod = await lab.pod({ nodes: [server.url] });
+      const id = (line: string | undefined): string | undefined => /^id=\d+/.exec(line ?? '')?.[0];
+      const before = id((await ownConnections(server))[0]);
+      await tell(server, ['REPLICAOF', '127.0.0.1', '1']);
+      expect((await failure(pod.acquire(keys))).causes[0]?.reason).toContain('READONLY');
+      await eventually(async () => {
+        const after = id((await ownConnections(server))[0]);
+        expect(after).toBeDefined();
+        expect(after).not.toBe(before);
+      });
+      await tell(server, ['REPLICAOF', 'NO', 'ONE']);
+      await eventually(async () => void (await (await pod.acquire(lab.key())).release()));
+    },
+  );
 });
 
 describe('A port where no Redis listens', () => {
