@@ -28,9 +28,9 @@ export class Deadline {
     return this.durationMs - elapsed(this.clock, this.start);
   }
 
-  /** On the monotonic clock, for timers. */
+  /** On the monotonic clock, for timers. It comes nearer when the wall clock runs ahead. */
   get monotonic(): number {
-    return this.start.monotonic + this.durationMs;
+    return this.clock.monotonic() + this.remaining;
   }
 }
 

@@ -39,7 +39,7 @@ export class HeldLock extends Lock implements Watched {
   readonly #grantedAt: Moment;
   readonly #maxHold: Deadline;
   #deadline: Deadline;
-  #renewAt: number;
+  #renewDue: Deadline;
   #renewal: Promise<void> | undefined;
   #release: Promise<boolean> | undefined;
   #loss: LockLostError | undefined;
@@ -59,7 +59,7 @@ export class HeldLock extends Lock implements Watched {
     this.#grantedAt = grant.sentAt;
     this.#deadline = new Deadline(clock, grant.sentAt, validity(terms.ttlMs));
     this.#maxHold = new Deadline(clock, grant.sentAt, terms.maxHoldMs);
-    this.#renewAt = grant.sentAt.monotonic + terms.ttlMs / RENEWALS_PER_TTL;
+    this.#renewDue = new Deadline(clock, grant.sentAt, terms.ttlMs / RENEWALS_PER_TTL);
     watchdog.watch(this);
   }
 
@@ -111,19 +111,18 @@ export class HeldLock extends Lock implements Watched {
   }
 
   get dueAt(): number {
-    return this.#renewal || !this.terms.autoRenew ? this.#lostAt : Math.min(this.#lostAt, this.#renewAt);
+    return this.#renewal || !this.terms.autoRenew ? this.#lostAt : Math.min(this.#lostAt, this.#renewDue.monotonic);
   }
 
   get slackMs(): number {
     // Only a renewal may come early; a lease never ends before its time.
-    const renewalIsNext = this.dueAt === this.#renewAt;
+    const renewalIsNext = this.terms.autoRenew && !this.#renewal && this.#renewDue.monotonic < this.#lostAt;
     return renewalIsNext ? (this.terms.ttlMs / RENEWALS_PER_TTL) * SLACK_FACTOR : 0;
   }
 
   attend(): void {
     if (!this.held) return;
-    const due = this.#renewAt - this.slackMs <= this.clock.monotonic();
-    if (this.terms.autoRenew && !this.#renewal && due) {
+    if (this.terms.autoRenew && !this.#renewal && this.#renewDue.remaining <= this.slackMs) {
       this.#startRenewal().catch((error: unknown) => {
         if (this.held) this.link.failed('renew', error);
       });
@@ -142,7 +141,7 @@ export class HeldLock extends Lock implements Watched {
       (error: unknown) => {
         const { ttlMs } = this.terms;
         const soon = Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, ttlMs / RETRIES_PER_TTL));
-        this.#settled(this.clock.monotonic() + soon);
+        this.#settled(new Deadline(this.clock, now(this.clock), soon));
         throw error;
       },
     );
@@ -155,12 +154,12 @@ export class HeldLock extends Lock implements Watched {
     if (this.#release || this.#loss) return;
     if (!ours) return this.#lose('taken');
     this.#deadline = new Deadline(this.clock, sentAt, validity(this.terms.ttlMs));
-    this.#settled(sentAt.monotonic + this.terms.ttlMs / RENEWALS_PER_TTL);
+    this.#settled(new Deadline(this.clock, sentAt, this.terms.ttlMs / RENEWALS_PER_TTL));
   }
 
-  #settled(renewAt: number): void {
+  #settled(renewDue: Deadline): void {
     this.#renewal = undefined;
-    this.#renewAt = renewAt;
+    this.#renewDue = renewDue;
     this.watchdog.rescheduled(this);
   }
 

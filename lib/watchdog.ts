@@ -10,6 +10,9 @@ export interface Watched {
   attend(): void;
 }
 
+/** No timer sleeps longer than this: a machine that was suspended is noticed this soon after it woke. */
+const LONGEST_SLEEP_MS = 1000;
+
 /** One scheduler, and at most one timer, for all locks of a manager. Those due at about the same time are served in one tick. */
 export class Watchdog {
   readonly #watched = new Set<Watched>();
@@ -53,7 +56,7 @@ export class Watchdog {
     this.#disarm();
     this.#firesAt = at;
     const delayMs = Math.max(0, Math.ceil(at - this.runtime.clock.monotonic()));
-    this.#cancel = this.runtime.timers.start(() => this.#fire(), delayMs);
+    this.#cancel = this.runtime.timers.start(() => this.#fire(), Math.min(delayMs, LONGEST_SLEEP_MS));
   }
 
   #disarm(): void {
@@ -65,11 +68,19 @@ export class Watchdog {
   #fire(): void {
     this.#disarm();
     const now = this.runtime.clock.monotonic();
-    for (const watched of this.#watched) {
-      if (watched.dueAt - watched.slackMs <= now) watched.attend();
+    // Others come early with one that is due, not with a mere look at the clock.
+    if (this.#earliest() <= now) {
+      for (const watched of this.#watched) {
+        if (watched.dueAt - watched.slackMs <= now) watched.attend();
+      }
     }
-    let next = Number.POSITIVE_INFINITY;
-    for (const { dueAt } of this.#watched) next = Math.min(next, dueAt);
+    const next = this.#earliest();
     if (next < this.#firesAt) this.#arm(next);
+  }
+
+  #earliest(): number {
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const { dueAt } of this.#watched) earliest = Math.min(earliest, dueAt);
+    return earliest;
   }
 }

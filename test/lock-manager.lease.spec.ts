@@ -70,6 +70,24 @@ describe('a lease', () => {
     expect(lock.held).toBe(false);
   });
 
+  it('is told to be over within a second of waking from a suspension, though nobody looks', async () => {
+    const { runtime, locks } = manualLocks();
+    const { signal } = await locks.acquire('a', UNRENEWED);
+    await runtime.advance(5000);
+    runtime.suspend(LEASE_MS - 5000);
+    await runtime.advance(1000);
+    expect(signal.aborted).toBe(true);
+  });
+
+  it('is renewed within a second of waking from a suspension that it outlived', async () => {
+    const { runtime, store, locks } = manualLocks();
+    const lock = await locks.acquire('a');
+    runtime.suspend(20_000);
+    await runtime.advance(1000);
+    expect(store.calls.renew).toBe(1);
+    expect(lock.remaining).toBe(LEASE_MS);
+  });
+
   it('is not renewed back to life after a suspension', async () => {
     const { runtime, store, locks } = manualLocks();
     const lock = await locks.acquire('a');
@@ -127,7 +145,8 @@ describe('a lease', () => {
     const { runtime, locks } = manualLocks();
     const lock = await locks.acquire('a', { ttl: '30d', autoRenew: false });
     const { signal } = lock;
-    await runtime.advance(lock.remaining - 1);
+    runtime.pause(lock.remaining - 1);
+    await runtime.advance(0);
     expect(signal.aborted).toBe(false);
     await runtime.advance(1);
     expect(signal.aborted).toBe(true);
