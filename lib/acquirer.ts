@@ -1,8 +1,10 @@
 import { Deadline, now, validity } from './deadline.js';
-import { LockBusyError, LockUnavailableError, type LockLostError, type NodeFailure } from './errors.js';
-import { HeldLock, type LockLink } from './held-lock.js';
+import { LockBusyError, LockUnavailableError, type NodeFailure } from './errors.js';
+import { HeldLock, type LockEvents } from './held-lock.js';
 import type { LockTerms } from './lock.options.js';
+import { Patience } from './patience.js';
 import type { Runtime } from './runtime.js';
+import { StoreLink, together } from './store-link.js';
 import type { AcquireResult, LockStore } from './stores/lock-store.js';
 import { isRefusal, type Refusal } from './waiters.js';
 import type { Watchdog } from './watchdog.js';
@@ -10,13 +12,6 @@ import type { Watchdog } from './watchdog.js';
 type Keys = readonly [string, ...string[]];
 type Refused = Omit<Extract<AcquireResult, { acquired: false }>, 'acquired'>;
 type Answer = { readonly fencingToken: number } | Refusal;
-
-/** What the manager wants to know of the locks made here. */
-export interface LockEvents {
-  started(lock: HeldLock): void;
-  ended(lock: HeldLock, loss: LockLostError | undefined): void;
-  failed(lock: HeldLock, verb: 'renew' | 'release', error: unknown): void;
-}
 
 /** Makes one attempt at a lock: asks the store, checks that time is left, and undoes what is no grant. */
 export class Acquirer {
@@ -37,21 +32,24 @@ export class Acquirer {
     const sentAt = now(this.runtime.clock);
     const deadline = new Deadline(this.runtime.clock, sentAt, validity(terms.ttlMs));
     const asked = keys.length === 1 ? this.#ask(keys[0], owner, terms) : this.#askAll(keys, owner, terms);
-    const answer = await this.#before(deadline, asked, keys, owner);
-    if (isRefusal(answer)) return answer;
-    if (deadline.remaining <= 0) {
+    const patience = new Patience(this.watchdog, deadline.monotonic);
+    try {
+      const answer = await patience.for(asked);
+      if (isRefusal(answer)) return answer;
+      if (deadline.remaining > 0) {
+        const grant = { keys, fencingToken: answer.fencingToken, sentAt };
+        const link = new StoreLink(this.store, keys, owner, terms.ttlMs);
+        return new HeldLock(grant, terms, link, this.events, this.runtime.clock, this.watchdog);
+      }
       this.#undo(keys, owner);
       return unavailable(keys[0], 'it granted, but too late: the lease was over when the answer came');
+    } catch {
+      // `asked` never rejects, so it has not answered: what it still grants is undone when it does.
+      void asked.then((answer) => isRefusal(answer) || this.#undo(keys, owner));
+      return unavailable(keys[0], 'no answer within the ttl');
+    } finally {
+      patience.end();
     }
-    const lock: HeldLock = new HeldLock(
-      { keys, fencingToken: answer.fencingToken, sentAt },
-      terms,
-      this.#link(keys, owner, terms, () => lock),
-      this.runtime.clock,
-      this.watchdog,
-    );
-    this.events.started(lock);
-    return lock;
   }
 
   #ask(key: string, owner: string, { ttlMs }: LockTerms): Promise<Answer> {
@@ -76,36 +74,14 @@ export class Acquirer {
     const fencingToken = Math.max(...tokens);
     // One token for all: each key's fence is lifted to it, so that each key's next token is above it.
     const lower = keys.filter((_, index) => tokens[index] !== fencingToken);
-    const raised = await settled(lower.map((key) => this.store.raise!(key, owner, fencingToken)));
-    if (raised === true) return { fencingToken };
+    try {
+      if (await together(lower.map((key) => this.store.raise!(key, owner, fencingToken)))) return { fencingToken };
+    } catch (error) {
+      this.#undo(keys, owner);
+      return unavailable(keys[0], error);
+    }
     this.#undo(keys, owner);
-    return raised === false ? busy(keys[0]) : unavailable(keys[0], raised.error);
-  }
-
-  /** The answer, unless the lease would be over before it comes: a store that hangs must not hang its caller. */
-  #before(deadline: Deadline, asked: Promise<Answer>, keys: Keys, owner: string): Promise<Answer> {
-    return this.watchdog.before(deadline.monotonic, asked).catch(() => {
-      void asked.then((answer) => isRefusal(answer) || this.#undo(keys, owner));
-      return unavailable(keys[0], 'no answer within the ttl');
-    });
-  }
-
-  #link(keys: Keys, owner: string, { ttlMs }: LockTerms, lock: () => HeldLock): LockLink {
-    const { store, events } = this;
-    const [key] = keys;
-    const single = keys.length === 1;
-    return {
-      renew: () =>
-        single ? store.renew(key, owner, ttlMs) : together(keys.map((each) => store.renew(each, owner, ttlMs))),
-      release: (keepForMs) => {
-        const keep = keepForMs > 0 ? Math.ceil(keepForMs) : undefined;
-        return single
-          ? store.release(key, owner, keep)
-          : together(keys.map((each) => store.release(each, owner, keep)));
-      },
-      ended: (loss) => events.ended(lock(), loss),
-      failed: (verb, error) => events.failed(lock(), verb, error),
-    };
+    return busy(keys[0]);
   }
 
   #undo(keys: readonly string[], owner: string): void {
@@ -127,18 +103,4 @@ function unavailable(key: string, cause: unknown): Refusal {
 
 function failure(cause: unknown): NodeFailure {
   return { node: 'store', reason: cause instanceof Error ? cause.message : String(cause) };
-}
-
-/** One answer for several: a clear no counts first, then an unclear answer. */
-async function settled(answers: readonly Promise<boolean>[]): Promise<boolean | { readonly error: unknown }> {
-  const results = await Promise.allSettled(answers);
-  if (results.some((result) => result.status === 'fulfilled' && !result.value)) return false;
-  const failed = results.find((result) => result.status === 'rejected');
-  return failed ? { error: failed.reason } : true;
-}
-
-async function together(answers: readonly Promise<boolean>[]): Promise<boolean> {
-  const answer = await settled(answers);
-  if (typeof answer === 'object') throw answer.error;
-  return answer;
 }

@@ -15,7 +15,7 @@ export function elapsed(clock: Clock, start: Moment): number {
   return Math.max(clock.monotonic() - start.monotonic, clock.wall() - start.wall);
 }
 
-/** A point in time, `durationMs` after a moment. */
+/** A point in time, `durationMs` after a moment; never, if that is Infinity. */
 export class Deadline {
   constructor(
     private readonly clock: Clock,
@@ -25,12 +25,17 @@ export class Deadline {
 
   /** Ms left; negative once it has passed. */
   get remaining(): number {
-    return this.durationMs - elapsed(this.clock, this.start);
+    return this.durationMs === Number.POSITIVE_INFINITY
+      ? this.durationMs
+      : this.durationMs - elapsed(this.clock, this.start);
   }
 
   /** On the monotonic clock, for timers. It comes nearer when the wall clock runs ahead. */
   get monotonic(): number {
-    return this.clock.monotonic() + this.remaining;
+    const { clock, start, durationMs } = this;
+    if (durationMs === Number.POSITIVE_INFINITY) return durationMs;
+    const leftOnWall = start.wall + durationMs - clock.wall();
+    return Math.min(start.monotonic + durationMs, clock.monotonic() + leftOnWall);
   }
 }
 

@@ -2,18 +2,24 @@ import { Deadline, elapsed, now, validity, type Moment } from './deadline.js';
 import { LockLostError, LockUnavailableError, type LossReason } from './errors.js';
 import { Lock } from './lock.js';
 import type { LockTerms } from './lock.options.js';
+import { Patience } from './patience.js';
 import type { Clock } from './runtime.js';
 import type { Watchdog, Watched } from './watchdog.js';
 
-/** How a lock reaches its store: closures over its keys and owner, so that it knows neither the store nor the manager. */
+/** How a lock reaches its store, bound to its keys and owner: it knows neither the store nor the manager. */
 export interface LockLink {
   /** True: renewed on every key. False: not ours any more. Rejects: unknown. */
   renew(): Promise<boolean>;
   release(keepForMs: number): Promise<boolean>;
-  /** The lock is over: released, or lost. Called once. */
-  ended(loss: LockLostError | undefined): void;
+}
+
+/** What becomes of locks, for whoever looks after them. */
+export interface LockEvents {
+  started(lock: HeldLock): void;
+  /** It is over: released, or lost. Told once. */
+  ended(lock: HeldLock, loss: LockLostError | undefined): void;
   /** A renewal or a release had no clear answer. */
-  failed(verb: 'renew' | 'release', error: unknown): void;
+  failed(lock: HeldLock, verb: 'renew' | 'release', error: unknown): void;
 }
 
 export interface Grant {
@@ -49,6 +55,7 @@ export class HeldLock extends Lock implements Watched {
     grant: Grant,
     private readonly terms: LockTerms,
     private readonly link: LockLink,
+    private readonly events: LockEvents,
     private readonly clock: Clock,
     private readonly watchdog: Watchdog,
   ) {
@@ -61,6 +68,7 @@ export class HeldLock extends Lock implements Watched {
     this.#maxHold = new Deadline(clock, grant.sentAt, terms.maxHoldMs);
     this.#renewDue = new Deadline(clock, grant.sentAt, terms.ttlMs / RENEWALS_PER_TTL);
     watchdog.watch(this);
+    events.started(this);
   }
 
   get held(): boolean {
@@ -93,10 +101,13 @@ export class HeldLock extends Lock implements Watched {
 
   async renew(): Promise<void> {
     this.assertHeld();
+    const patience = new Patience(this.watchdog, this.#lostAt);
     try {
-      await this.watchdog.before(this.#lostAt, this.#renewal ?? this.#startRenewal());
+      await patience.for(this.#renewal ?? this.#startRenewal());
     } catch (error) {
       if (this.held) throw this.#unavailable(error);
+    } finally {
+      patience.end();
     }
     this.assertHeld();
   }
@@ -124,7 +135,7 @@ export class HeldLock extends Lock implements Watched {
     if (!this.held) return;
     if (this.terms.autoRenew && !this.#renewal && this.#renewDue.remaining <= this.slackMs) {
       this.#startRenewal().catch((error: unknown) => {
-        if (this.held) this.link.failed('renew', error);
+        if (this.held) this.events.failed(this, 'renew', error);
       });
     }
   }
@@ -166,26 +177,28 @@ export class HeldLock extends Lock implements Watched {
   #lose(reason: LossReason): void {
     this.#loss = new LockLostError(this.key, this.fencingToken, reason);
     this.watchdog.unwatch(this);
-    this.link.ended(this.#loss);
+    this.events.ended(this, this.#loss);
     this.#controller?.abort(this.#loss);
   }
 
   async #giveBack(): Promise<boolean> {
     const wasHeld = this.held;
+    const patience = new Patience(this.watchdog, this.clock.monotonic() + this.terms.ttlMs);
     // No renewal starts after this line. One in flight is superseded: it went out before the release does, and its answer is not heard.
     this.watchdog.unwatch(this);
-    const keepForMs = wasHeld ? Math.max(0, this.terms.minHoldMs - elapsed(this.clock, this.#grantedAt)) : 0;
+    const { minHoldMs } = this.terms;
+    const keepForMs = wasHeld && minHoldMs > 0 ? Math.max(0, minHoldMs - elapsed(this.clock, this.#grantedAt)) : 0;
     try {
       // A lost lock is released as well: a minority of nodes may still have it.
-      const freeAt = this.clock.monotonic() + this.terms.ttlMs;
-      const wasOurs = await this.watchdog.before(freeAt, this.link.release(keepForMs));
+      const wasOurs = await patience.for(this.link.release(keepForMs));
       if (!wasOurs) this.#loss ??= new LockLostError(this.key, this.fencingToken, 'taken');
       return wasHeld && wasOurs;
     } catch (error) {
-      this.link.failed('release', error);
+      this.events.failed(this, 'release', error);
       return false;
     } finally {
-      if (wasHeld) this.link.ended(this.#loss);
+      patience.end();
+      if (wasHeld) this.events.ended(this, this.#loss);
     }
   }
 

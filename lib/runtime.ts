@@ -32,16 +32,18 @@ export interface Runtime {
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 function start(callback: () => void, delayMs: number, keepAlive = false): () => void {
-  let timer: NodeJS.Timeout;
-  const arm = (leftMs: number): void => {
-    timer =
-      leftMs > LONGEST_DELAY_MS
-        ? setTimeout(() => arm(leftMs - LONGEST_DELAY_MS), LONGEST_DELAY_MS)
-        : setTimeout(callback, leftMs);
-    if (!keepAlive) timer.unref();
-  };
-  arm(delayMs);
+  if (delayMs > LONGEST_DELAY_MS) return startLong(callback, delayMs, keepAlive);
+  const timer = setTimeout(callback, delayMs);
+  if (!keepAlive) timer.unref();
   return () => clearTimeout(timer);
+}
+
+function startLong(callback: () => void, delayMs: number, keepAlive: boolean): () => void {
+  const next = (): void => {
+    cancel = start(callback, delayMs - LONGEST_DELAY_MS, keepAlive);
+  };
+  let cancel = start(next, LONGEST_DELAY_MS, keepAlive);
+  return () => cancel();
 }
 
 export const systemRuntime: Runtime = {

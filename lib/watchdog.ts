@@ -36,22 +36,6 @@ export class Watchdog {
     if (watched.dueAt < this.#firesAt && this.#watched.has(watched)) this.#arm(watched.dueAt);
   }
 
-  /** What was asked for, or a rejection at that time if it has not come by then: a store that hangs must not hang its caller. */
-  before<T>(at: number, asked: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const giveUp: Watched = {
-        dueAt: at,
-        slackMs: 0,
-        attend: () => {
-          this.unwatch(giveUp);
-          reject(new Error('no answer in time'));
-        },
-      };
-      this.watch(giveUp);
-      asked.then(resolve, reject).finally(() => this.unwatch(giveUp));
-    });
-  }
-
   #arm(at: number): void {
     this.#disarm();
     this.#firesAt = at;

@@ -1,16 +1,8 @@
 import type { Timers } from '../../runtime.js';
+import { Flight, type Pending } from './flight.js';
 import type { LockNode, NodeReply, NodeRequest } from './lock-node.js';
 import { LockScripts, type ScriptCall } from './lock-scripts.js';
 import type { RedisClient } from './redis-client.js';
-
-interface Pending {
-  readonly request: NodeRequest;
-  readonly timeoutMs: number;
-  readonly late: ((reply: NodeReply) => void) | undefined;
-  resolve(reply: NodeReply): void;
-  reject(error: Error): void;
-  overdue: boolean;
-}
 
 export interface RedisNodeTerms {
   readonly name: string;
@@ -105,71 +97,46 @@ export class RedisNode implements LockNode {
     const [first] = batch;
     const lone = batch.length === 1 && first !== undefined;
     const call = lone ? this.#scripts.one(first.request) : this.#scripts.all(batch.map(({ request }) => request));
-    const stopClock = this.#startClock(batch);
+    const flight = new Flight(batch, this.timers, () => this.#overdue++);
     let replies: Promise<unknown>;
     try {
       replies = this.client.evalsha(call.sha, call.keyCount, ...call.args);
     } catch (error) {
-      replies = Promise.reject(error instanceof Error ? error : new Error(String(error)));
+      return this.#fail(flight, error);
     }
-    replies
-      .catch((error: unknown) => {
+    replies.then(
+      (answer) => this.#deliver(flight, lone ? [answer] : (answer as unknown[])),
+      (error: unknown) => {
         // The node forgot its scripts. What nobody waits for any more is not sent a second time.
-        if (!reason(error).startsWith('NOSCRIPT') || batch.every(({ overdue }) => overdue)) throw error;
-        return this.#load(call);
-      })
-      .then(
-        (answer) => {
-          stopClock();
-          this.#deliver(batch, lone ? [answer] : (answer as unknown[]));
-        },
-        (error: unknown) => {
-          stopClock();
-          const why = reason(error);
-          if (why.startsWith('READONLY')) this.#complaint = why;
-          for (const pending of batch) pending.reject(new Error(why));
-        },
-      );
+        if (flight.abandoned || !reason(error).startsWith('NOSCRIPT')) return this.#fail(flight, error);
+        this.#load(call).then(
+          (answer) => this.#deliver(flight, lone ? [answer] : (answer as unknown[])),
+          (failure: unknown) => this.#fail(flight, failure),
+        );
+      },
+    );
   }
 
-  /** Rejects what has no answer in time. Returns what to call when the answer, good or bad, is here. */
-  #startClock(batch: readonly Pending[]): () => void {
-    const byTimeout = new Map<number, Pending[]>();
-    for (const pending of batch) {
-      const same = byTimeout.get(pending.timeoutMs);
-      if (same) same.push(pending);
-      else byTimeout.set(pending.timeoutMs, [pending]);
-    }
-    let answered = false;
-    let overdue = false;
-    const cancels: (() => void)[] = [];
-    for (const [timeoutMs, group] of byTimeout) {
-      const expire = (): void => {
-        if (answered) return;
-        if (!overdue) this.#overdue++;
-        overdue = true;
-        for (const pending of group) {
-          pending.overdue = true;
-          pending.reject(new Error(`no answer within ${Math.round(timeoutMs)} ms`));
-        }
-      };
-      // A process that was held up finds its timers due before it has read its sockets: read first, then judge.
-      cancels.push(this.timers.start(() => void setImmediate(expire), timeoutMs, true));
-    }
-    return () => {
-      answered = true;
-      if (overdue) this.#overdue--;
-      for (const cancel of cancels) cancel();
-    };
-  }
-
-  #deliver(batch: readonly Pending[], answer: readonly unknown[]): void {
-    batch.forEach((pending, index) => {
-      const reply = toReply(answer[index]);
-      if (reply instanceof Error) return pending.reject(reply);
-      if (pending.overdue) pending.late?.(reply);
+  #deliver(flight: Flight, answers: readonly unknown[]): void {
+    this.#land(flight);
+    flight.requests.forEach((pending, index) => {
+      const reply = toReply(answers[index]);
+      if (reply instanceof Error) pending.reject(reply);
+      else if (pending.overdue) pending.late?.(reply);
       else pending.resolve(reply);
     });
+  }
+
+  #fail(flight: Flight, error: unknown): void {
+    this.#land(flight);
+    const why = reason(error);
+    if (why.startsWith('READONLY')) this.#complaint = why;
+    for (const pending of flight.requests) pending.reject(new Error(why));
+  }
+
+  #land(flight: Flight): void {
+    flight.land();
+    if (flight.overdue) this.#overdue--;
   }
 
   /** Loads the scripts and sets the marker, so that the first lock pays for neither. Each lock's own call tells what is wrong. */

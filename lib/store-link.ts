@@ -1,0 +1,34 @@
+import type { LockLink } from './held-lock.js';
+import type { LockStore } from './stores/lock-store.js';
+
+/** The keys and the owner of one lock, in the store that has them. */
+export class StoreLink implements LockLink {
+  constructor(
+    private readonly store: LockStore,
+    private readonly keys: readonly [string, ...string[]],
+    private readonly owner: string,
+    private readonly ttlMs: number,
+  ) {}
+
+  renew(): Promise<boolean> {
+    const { store, keys, owner, ttlMs } = this;
+    if (keys.length === 1) return store.renew(keys[0], owner, ttlMs);
+    return together(keys.map((key) => store.renew(key, owner, ttlMs)));
+  }
+
+  release(keepForMs: number): Promise<boolean> {
+    const { store, keys, owner } = this;
+    const keep = keepForMs > 0 ? Math.ceil(keepForMs) : undefined;
+    if (keys.length === 1) return store.release(keys[0], owner, keep);
+    return together(keys.map((key) => store.release(key, owner, keep)));
+  }
+}
+
+/** One answer for several: a clear no counts first, then an unclear answer, which rejects. */
+export async function together(answers: readonly Promise<boolean>[]): Promise<boolean> {
+  const results = await Promise.allSettled(answers);
+  if (results.some((result) => result.status === 'fulfilled' && !result.value)) return false;
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+  return true;
+}

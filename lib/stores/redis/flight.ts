@@ -1,0 +1,60 @@
+import type { Timers } from '../../runtime.js';
+import type { NodeReply, NodeRequest } from './lock-node.js';
+
+/** One request that waits for its answer. */
+export interface Pending {
+  readonly request: NodeRequest;
+  readonly timeoutMs: number;
+  readonly late: ((reply: NodeReply) => void) | undefined;
+  resolve(reply: NodeReply): void;
+  reject(error: Error): void;
+  overdue: boolean;
+}
+
+/** One script on its way, and the requests in it: each is told that it is overdue when its time is up. */
+export class Flight {
+  /** Whether any of them has been told so. */
+  overdue = false;
+  #landed = false;
+  #elapsedMs = 0;
+  #cancel: () => void;
+
+  constructor(
+    readonly requests: readonly Pending[],
+    private readonly timers: Timers,
+    private readonly onOverdue: () => void,
+  ) {
+    this.#cancel = this.#wait();
+  }
+
+  get abandoned(): boolean {
+    return this.requests.every(({ overdue }) => overdue);
+  }
+
+  /** The answer, good or bad, is here. */
+  land(): void {
+    this.#landed = true;
+    this.#cancel();
+  }
+
+  #wait(): () => void {
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const { timeoutMs, overdue } of this.requests) if (!overdue) nextMs = Math.min(nextMs, timeoutMs);
+    const delayMs = nextMs - this.#elapsedMs;
+    this.#elapsedMs = nextMs;
+    // A process that was held up finds its timers due before it has read its sockets: read first, then judge.
+    return this.timers.start(() => void setImmediate(() => this.#expire()), delayMs, true);
+  }
+
+  #expire(): void {
+    if (this.#landed) return;
+    for (const pending of this.requests) {
+      if (pending.overdue || pending.timeoutMs > this.#elapsedMs) continue;
+      pending.overdue = true;
+      pending.reject(new Error(`no answer within ${Math.round(pending.timeoutMs)} ms`));
+    }
+    if (!this.overdue) this.onOverdue();
+    this.overdue = true;
+    if (!this.abandoned) this.#cancel = this.#wait();
+  }
+}
