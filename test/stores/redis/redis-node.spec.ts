@@ -21,6 +21,9 @@ let admin: Redis;
 let proxy: TcpProxy;
 let node: RedisNode;
 let logged: string[];
+/** Closed after each test, also one that failed: what stays open keeps the test runner from ending. */
+let opened: RedisNode[];
+let clients: Redis[];
 
 beforeAll(async () => {
   server = await RedisServer.start();
@@ -33,25 +36,31 @@ afterAll(async () => {
 beforeEach(async () => {
   await admin.flushall();
   logged = [];
+  opened = [];
+  clients = [];
   proxy = await TcpProxy.start(server.port);
   node = await open();
 });
 afterEach(async () => {
-  await node.close();
+  await Promise.all(opened.map((each) => each.close()));
+  clients.forEach((client) => client.disconnect());
   await proxy.close();
 });
 
 async function open(port = proxy.port): Promise<RedisNode> {
   // Black holes here are longer than the connection would put up with by default.
   const { client, name, own } = await connect({ host: '127.0.0.1', port, socketTimeout: SLOW }, 0);
-  const opened = over(client as unknown as Redis, own, name);
-  await opened.whenReady(SLOW);
-  return opened;
+  const connected = over(client as unknown as Redis, own, name);
+  await connected.whenReady(SLOW);
+  return connected;
 }
 
 function over(client: Redis, own: boolean, name = 'n1'): RedisNode {
   const log = (message: string): void => void logged.push(message);
-  return new RedisNode(client, { name, own, retentionMs: TTL_MS, quarantineMs: 0, log }, systemRuntime.timers);
+  clients.push(client);
+  const made = new RedisNode(client, { name, own, retentionMs: TTL_MS, quarantineMs: 0, log }, systemRuntime.timers);
+  opened.push(made);
+  return made;
 }
 
 function acquire(key: string, owner = 'x'): NodeRequest {
@@ -184,7 +193,6 @@ describe('RedisNode', () => {
     block(200);
     expect(await sent).toEqual({ status: 'yes', value: 1 });
     expect(late).toEqual([]);
-    await direct.close();
   });
 
   it('leaves the user’s client open, without a trace on it, and closes its own', async () => {
