@@ -28,9 +28,6 @@ const DEFAULTS = {
   // Closing a connection that is already broken keeps the process alive for this long.
   disconnectTimeout: 500,
   keepAlive: 10_000,
-  // A connection that swallows commands without an answer is given up and made anew. Lower recovers sooner; but an event loop that was blocked for as long
-  // loses healthy connections.
-  socketTimeout: 5000,
   retryStrategy: (attempt: number): number => Math.min(LONGEST_RECONNECT_MS, 50 * 2 ** Math.min(attempt, 10)),
   // After a failover a connection may still lead to what is now a replica.
   reconnectOnError: (error: Error): boolean => error.message.startsWith('READONLY'),

@@ -10,7 +10,7 @@ export interface RedisClient {
   script(subcommand: 'LOAD', text: string): Promise<unknown>;
   connect(): Promise<unknown>;
   quit(): Promise<unknown>;
-  disconnect(): void;
+  disconnect(reconnect?: boolean): void;
   on(event: string, listener: (...args: any[]) => void): unknown;
   off(event: string, listener: (...args: any[]) => void): unknown;
 }

@@ -3,6 +3,7 @@ import { Flight, type Pending } from './flight.js';
 import type { LockNode, NodeReply, NodeRequest } from './lock-node.js';
 import { LockScripts, type ScriptCall } from './lock-scripts.js';
 import type { RedisClient } from './redis-client.js';
+import { Silence } from './silence.js';
 
 export interface RedisNodeTerms {
   readonly name: string;
@@ -26,6 +27,7 @@ const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
 export class RedisNode implements LockNode {
   readonly name: string;
   readonly #scripts: LockScripts;
+  readonly #silence: Silence | undefined;
   #batch: Pending[] = [];
   #overdue = 0;
   #down: string | undefined;
@@ -39,6 +41,7 @@ export class RedisNode implements LockNode {
   ) {
     this.name = terms.name;
     this.#scripts = new LockScripts(terms.quarantineMs, terms.retentionMs);
+    if (terms.own) this.#silence = new Silence(client, timers);
     client.on('error', this.#onError);
     client.on('close', this.#onClose);
     client.on('ready', this.#onReady);
@@ -74,6 +77,7 @@ export class RedisNode implements LockNode {
   }
 
   async close(): Promise<void> {
+    this.#silence?.end();
     if (this.terms.own) {
       if (this.client.status === 'ready') await this.#quit();
       this.client.disconnect();
@@ -97,7 +101,7 @@ export class RedisNode implements LockNode {
     const [first] = batch;
     const lone = batch.length === 1 && first !== undefined;
     const call = lone ? this.#scripts.one(first.request) : this.#scripts.all(batch.map(({ request }) => request));
-    const flight = new Flight(batch, this.timers, () => this.#overdue++);
+    const flight = new Flight(batch, this.timers, () => this.#isOverdue());
     let replies: Promise<unknown>;
     try {
       replies = this.client.evalsha(call.sha, call.keyCount, ...call.args);
@@ -134,9 +138,16 @@ export class RedisNode implements LockNode {
     for (const pending of flight.requests) pending.reject(new Error(why));
   }
 
+  #isOverdue(): void {
+    this.#overdue++;
+    this.#silence?.begin();
+  }
+
   #land(flight: Flight): void {
     flight.land();
-    if (flight.overdue) this.#overdue--;
+    if (!flight.overdue) return;
+    this.#overdue--;
+    this.#silence?.end();
   }
 
   /** Loads the scripts and sets the marker, so that the first lock pays for neither. Each lock's own call tells what is wrong. */

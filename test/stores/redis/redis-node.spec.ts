@@ -48,8 +48,7 @@ afterEach(async () => {
 });
 
 async function open(port = proxy.port): Promise<RedisNode> {
-  // Black holes here are longer than the connection would put up with by default.
-  const { client, name, own } = await connect({ host: '127.0.0.1', port, socketTimeout: SLOW }, 0);
+  const { client, name, own } = await connect({ host: '127.0.0.1', port }, 0);
   const connected = over(client as unknown as Redis, own, name);
   await connected.whenReady(SLOW);
   return connected;
