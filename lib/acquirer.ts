@@ -13,6 +13,9 @@ type Keys = readonly [string, ...string[]];
 type Refused = Omit<Extract<AcquireResult, { acquired: false }>, 'acquired'>;
 type Answer = { readonly fencingToken: number } | Refusal;
 
+/** Enough to see in a store which process holds a key; what makes an owner unique comes after it. */
+const INSTANCE_LENGTH = 8;
+
 /** Makes one attempt at a lock: asks the store, checks that time is left, and undoes what is no grant. */
 export class Acquirer {
   readonly #instance: string;
@@ -23,7 +26,7 @@ export class Acquirer {
     private readonly watchdog: Watchdog,
     private readonly events: LockEvents,
   ) {
-    this.#instance = runtime.random.id();
+    this.#instance = runtime.random.id().slice(0, INSTANCE_LENGTH);
   }
 
   async attempt(keys: Keys, terms: LockTerms): Promise<HeldLock | Refusal> {

@@ -3,6 +3,7 @@ import type { NodeRequest, NodeVerb } from './lock-node.js';
 
 /**
  * What a node does for each verb, in Lua. `lock` is a key, `other` the key of its fence or, for a release, the name of its channel.
+ * `ms` is for the lock, `keep` for the fence.
  * A yes is returned as its value alone, since a nested reply costs the client as much as all the rest; everything else as a status (0 no, 2 in quarantine)
  * and a value.
  */
@@ -16,27 +17,27 @@ const BODIES: Record<NodeVerb, string> = {
     granted = passed + 1
     token = string.format('%.0f', granted) -- not tostring(): it loses digits above 1e14
   end
-  redis.call('SET', other, token, 'PX', retention + ms)
+  redis.call('SET', other, token, 'PX', keep)
   return granted`,
 
   heal: `
   if not redis.call('SET', lock, owner, 'NX', 'PX', ms) then return { 0, 0 } end
   local passed = redis.call('GET', other)
   if passed and tonumber(passed) > tonumber(token) then token = passed end
-  redis.call('SET', other, token, 'PX', retention + ms)
+  redis.call('SET', other, token, 'PX', keep)
   return 0`,
 
   renew: `
   if redis.call('GET', lock) ~= owner then return { 0, 0 } end
   redis.call('PEXPIRE', lock, ms)
-  redis.call('PEXPIRE', other, retention + ms)
+  redis.call('PEXPIRE', other, keep)
   return tonumber(redis.call('GET', other) or 0)`,
 
   commit: `
   if redis.call('GET', lock) ~= owner then return { 0, 0 } end
   local passed = tonumber(redis.call('GET', other) or 0)
   if passed > tonumber(token) then return { 0, passed } end
-  redis.call('SET', other, token, 'PX', retention + math.max(redis.call('PTTL', lock), 0))
+  redis.call('SET', other, token, 'PX', keep + math.max(redis.call('PTTL', lock), 0))
   return 0`,
 
   release: `
@@ -101,7 +102,11 @@ export class LockScripts {
   readonly #many: Script;
   readonly #marker: readonly string[];
 
-  constructor(quarantineMs: number, retentionMs: number) {
+  constructor(
+    quarantineMs: number,
+    /** How long a fence outlives its last lock. */
+    private readonly retentionMs: number,
+  ) {
     this.#marker = quarantineMs > 0 ? [MARKER_KEY] : [];
     const guarded = quarantineMs > 0;
     const bodies: Record<NodeVerb, string> = {
@@ -109,22 +114,22 @@ export class LockScripts {
       acquire: guarded ? ABSTAIN + BODIES.acquire : BODIES.acquire,
       mark: guarded ? BODIES.mark : '\n  return 0',
     };
-    const constants = `local retention, quarantine = ${retentionMs}, ${quarantineMs}`;
+    const constants = `local quarantine = ${quarantineMs}`;
     const helpers = (body: string): string => (guarded && body.includes('quarantined()') ? QUARANTINE : '');
     const lone = (body: string): Script =>
-      script(`${constants}${helpers(body)}
-  local lock, other, owner, ms, token = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]${body}`);
+      script(`${guarded ? constants : ''}${helpers(body)}
+  local lock, other, owner, ms, token, keep = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3], ARGV[4]${body}`);
     this.#lone = mapValues(bodies, lone);
     const functions = Object.entries(bodies).map(
-      ([verb, body]) => `\nfunction serve.${verb}(lock, other, owner, ms, token)${body}\nend`,
+      ([verb, body]) => `\nfunction serve.${verb}(lock, other, owner, ms, token, keep)${body}\nend`,
     );
     this.#many = script(`${constants}${helpers(bodies.acquire)}
 local serve = {}${functions.join('')}
 local replies = {}
-for request = 1, #ARGV / 4 do
-  local key, arg = request * 2, request * 4
+for request = 1, #ARGV / 5 do
+  local key, arg = request * 2, request * 5
   -- One request that fails, say on a key of the wrong type, must not take the others down with it.
-  local ok, reply = pcall(serve[ARGV[arg - 3]], KEYS[key - 1], KEYS[key], ARGV[arg - 2], ARGV[arg - 1], ARGV[arg])
+  local ok, reply = pcall(serve[ARGV[arg - 4]], KEYS[key - 1], KEYS[key], ARGV[arg - 3], ARGV[arg - 2], ARGV[arg - 1], ARGV[arg])
   if not ok then
     local why = type(reply) == 'table' and reply.err or tostring(reply)
     -- As an error of the whole call: that is what makes a client connect anew, to where the primary is by now.
@@ -146,15 +151,26 @@ return replies`);
   one({ verb, key, owner, ms, token }: NodeRequest): ScriptCall {
     const { sha, text } = this.#lone[verb];
     const [lock, other] = keyNames(key, verb);
-    const args = [lock, other, ...this.#marker, owner, String(ms), String(token)];
+    const args = [lock, other, ...this.#marker, owner, String(ms), String(token), this.#keep(verb, ms)];
     return { sha, text, keyCount: 2 + this.#marker.length, args };
   }
 
   /** For many. Reply: a list of what the bodies say; -1 is the status of an error. */
   all(requests: readonly NodeRequest[]): ScriptCall {
     const keys = requests.flatMap(({ key, verb }) => keyNames(key, verb));
-    const args = requests.flatMap(({ verb, owner, ms, token }) => [verb, owner, String(ms), String(token)]);
+    const args = requests.flatMap(({ verb, owner, ms, token }) => [
+      verb,
+      owner,
+      String(ms),
+      String(token),
+      this.#keep(verb, ms),
+    ]);
     return { ...this.#many, keyCount: keys.length + this.#marker.length, args: [...keys, ...this.#marker, ...args] };
+  }
+
+  /** A commit does not set the lock's time, so it adds what is left of it to the retention by itself. */
+  #keep(verb: NodeVerb, ms: number): string {
+    return String(verb === 'commit' ? this.retentionMs : this.retentionMs + ms);
   }
 }
 

@@ -68,7 +68,11 @@ export class RedlockStore implements LockStore {
         return outcome.undecided ? { acquired: false, undecided: true } : this.#busy(outcome.refusedBy);
       }
       const fencingToken = Math.max(...outcome.votes.map(({ reply }) => reply.value));
-      if (await this.#commit(key, owner, ttlMs, fencingToken, outcome.votes)) return { acquired: true, fencingToken };
+      const behind = outcome.votes.filter(({ reply }) => reply.value !== fencingToken).map(({ node }) => node);
+      const agreed = outcome.votes.length - behind.length;
+      if (agreed >= this.#quorum || (await this.#commit(key, owner, ttlMs, fencingToken, behind, agreed))) {
+        return { acquired: true, fencingToken };
+      }
       abandon(this.nodes);
       return { acquired: false, undecided: true };
     } catch (error) {
@@ -112,11 +116,18 @@ export class RedlockStore implements LockStore {
     await Promise.all(this.nodes.map((node) => node.close()));
   }
 
-  /** Makes `token` the fence on a majority. A node counts only if its owner still holds there and no later token has passed. */
-  async #commit(key: string, owner: string, ttlMs: number, token: number, votes: readonly Vote[]): Promise<boolean> {
-    const behind = votes.filter(({ reply }) => reply.value !== token).map(({ node }) => node);
-    const agreed = votes.length - behind.length;
-    if (agreed >= this.#quorum) return true;
+  /**
+   * Makes `token` the fence of the nodes `behind`, too, so that with those that `agreed` already it is the fence of a majority. A node counts only if its owner
+   * still holds there and no later token has passed.
+   */
+  #commit(
+    key: string,
+    owner: string,
+    ttlMs: number,
+    token: number,
+    behind: readonly LockNode[],
+    agreed: number,
+  ): Promise<boolean> {
     return this.#poll(behind, 'commit', key, owner, ttlMs, token, (ballot) => this.#agreed(key, ballot, agreed));
   }
 
