@@ -101,6 +101,14 @@ describe('RedlockStore', () => {
     },
   );
 
+  it('takes the highest token of the nodes, and leaves it on a majority', async () => {
+    const ahead = WALL_MS * 1000 + 5000;
+    models[1]!.serve({ verb: 'acquire', key: 'a', owner: 'y', ms: TTL_MS, token: ahead });
+    models[1]!.expireLock('a');
+    expect(await grant('x')).toBe(ahead + 1);
+    expect(models.filter((model) => model.fence('a') === ahead + 1).length).toBeGreaterThanOrEqual(2);
+  });
+
   it('frees what it got when it did not get the key', async () => {
     for (const model of models.slice(0, 2))
       model.serve({ verb: 'acquire', key: 'a', owner: 'y', ms: TTL_MS, token: 0 });
