@@ -40,10 +40,13 @@ const DEFAULTS = {
 export async function connect(entry: RedisNodeEntry, index: number): Promise<Connection> {
   if (isRedisClient(entry)) return { client: entry, name: address(entry.options, index), own: false };
   const Client = await clientClass(entry);
-  if (typeof entry === 'string') {
-    return { client: new Client(entry, { ...DEFAULTS, ...SAFE }), name: new URL(entry).host, own: true };
-  }
-  return { client: new Client({ ...DEFAULTS, ...entry, ...SAFE }), name: address(entry, index), own: true };
+  const own = (client: RedisClient, name: string): Connection => {
+    // From its first moment: an error may come before the node is there that listens.
+    client.on('error', () => undefined);
+    return { client, name, own: true };
+  };
+  if (typeof entry === 'string') return own(new Client(entry, { ...DEFAULTS, ...SAFE }), new URL(entry).host);
+  return own(new Client({ ...DEFAULTS, ...entry, ...SAFE }), address(entry, index));
 }
 
 async function clientClass(entry: RedisNodeEntry): Promise<ClientClass> {

@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { connect } from '../../../lib/stores/redis/connection.js';
+import { freePort } from '../../support/free-port.js';
+
+describe('A connection of our own', () => {
+  it('has someone listening to its errors from the first moment', async () => {
+    const { client } = await connect({ host: '127.0.0.1', port: await freePort(), retryStrategy: () => null }, 0);
+    expect((client as unknown as NodeJS.EventEmitter).listenerCount('error')).toBe(1);
+    await new Promise((resolve) => client.on('end', resolve));
+  });
+
+  it('is named without what its URL keeps secret', async () => {
+    const { client, name, own } = await connect(`redis://user:secret@127.0.0.1:${await freePort()}/1`, 0);
+    client.disconnect();
+    expect(name).toMatch(/^127\.0\.0\.1:\d+$/);
+    expect(own).toBe(true);
+  });
+
+  it.each(['enableOfflineQueue', 'autoResendUnfulfilledCommands'])(
+    'never has %s, whatever the user says',
+    async (option) => {
+      const { client } = await connect({ host: '127.0.0.1', port: await freePort(), [option]: true }, 0);
+      client.disconnect();
+      expect(client.options).toMatchObject({ [option]: false });
+    },
+  );
+});
