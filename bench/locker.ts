@@ -4,6 +4,8 @@ export interface Locker {
   /** Takes the key, runs `work` if there is any, gives the key back. Throws when the key is taken, unless it can wait. */
   lock(key: string, work?: () => Promise<void>): Promise<void>;
   readonly close: () => Promise<void>;
+  /** Whether it runs the work in an AsyncLocalStorage context. */
+  readonly usesContext?: boolean;
 }
 
 export interface LockerOptions {

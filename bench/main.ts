@@ -15,6 +15,7 @@ const TARGET = 1.25;
 
 const CASES: Record<string, (setting: comparisons.Setting) => Promise<Result>> = {
   lone: comparisons.lone,
+  'lone-context': comparisons.loneWithContext,
   three: comparisons.three,
   'throughput-1': (setting) => comparisons.throughput(setting, 1),
   'throughput-3': (setting) => comparisons.throughput(setting, 3),

@@ -37,7 +37,8 @@ interface Turn {
   readonly perOperation: number;
 }
 
-const WARM_UP_ROUNDS = 2;
+/** Rounds that do not count, in which the code of all contenders is compiled to what it will stay. */
+const WARM_UP_ROUNDS = 10;
 
 /** Lets all contenders take turns, round after round, so that whatever else the machine does hits all of them alike. */
 export async function measure(comparison: Comparison): Promise<Result> {

@@ -36,6 +36,7 @@ export function withLock({ manager, close }: OpenManager): Locker {
   const nothing = async (): Promise<void> => undefined;
   return {
     name: 'nestjs-fenced-lock: withLock',
+    usesContext: true,
     lock: (key, work = nothing) => manager.withLock(key, work),
     close,
   };

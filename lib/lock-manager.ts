@@ -9,7 +9,7 @@ import { systemRuntime, type Runtime } from './runtime.js';
 import { SharedLock } from './shared-lock.js';
 import { Shutdown } from './shutdown.js';
 import type { LockState, LockStore } from './stores/lock-store.js';
-import { isRefusal, Waiters } from './waiters.js';
+import { isRefusal, Waiters, type Refusal } from './waiters.js';
 import { Watchdog } from './watchdog.js';
 
 /** Where the manager says what no caller is there to hear: locks lost, renewals and releases without an answer. */
@@ -27,6 +27,7 @@ const MOST_SPLIT_VOTES = 6;
 const FIRST_SPLIT_VOTE_MS = 8;
 
 type Keys = string | readonly string[];
+type SortedKeys = readonly [string, ...string[]];
 type Work<T> = (lock: Lock) => Promise<T> | T;
 
 /** Takes locks, hands them out and looks after them. One per store; inject it, or make one by hand outside of Nest. */
@@ -65,7 +66,21 @@ export class LockManager {
    * context already holds a key; LockShutdownError; LockOptionsError; the signal's reason.
    */
   async acquire(keys: Keys, options?: LockOptions): Promise<Lock> {
-    return this.#take(toKeys(keys), toTerms(options, this.#defaults));
+    const sorted = toKeys(keys);
+    const terms = toTerms(options, this.#defaults);
+    const shared = this.#admitted(sorted, terms);
+    if (shared) return shared;
+    this.#shutdown.pending++;
+    try {
+      const lock = terms.waitMs > 0 ? await this.#queue(sorted, terms) : await this.#try(sorted, terms);
+      if (!this.#shutdown.begun && !terms.signal?.aborted) return lock;
+      await lock.release();
+      terms.signal?.throwIfAborted();
+      throw new LockShutdownError(lock.key);
+    } finally {
+      this.#shutdown.pending--;
+      this.#shutdown.check();
+    }
   }
 
   /** Like `acquire`, but null when someone else holds a key. Everything else still throws: an outage is not "busy". */
@@ -89,8 +104,8 @@ export class LockManager {
     const [options, work] = typeof first === 'function' ? [undefined, first] : [first, second];
     if (typeof work !== 'function')
       throw new LockOptionsError('work', work, 'give the function to run under the lock.');
-    const terms = toTerms(options, this.#defaults);
-    const lock = await this.#take(toKeys(keys), terms);
+    const { onLost } = toTerms(options, this.#defaults);
+    const lock = await this.acquire(keys, options);
     let result: T;
     try {
       result = await runWithLock(lock, () => work(lock));
@@ -99,7 +114,7 @@ export class LockManager {
       throw error;
     }
     await lock.release();
-    if (lock.loss && terms.onLost === 'throw') {
+    if (lock.loss && onLost === 'throw') {
       throw new LockLostError(lock.loss.key, lock.fencingToken, lock.loss.reason, result);
     }
     return result;
@@ -125,7 +140,8 @@ export class LockManager {
     return this.#shutdown.begin(timeoutMs);
   }
 
-  async #take(keys: readonly [string, ...string[]], terms: LockTerms): Promise<Lock> {
+  /** Refuses what cannot be asked for. Returns the lock that this async context holds already, if it is to be shared. */
+  #admitted(keys: SortedKeys, terms: LockTerms): Lock | undefined {
     terms.signal?.throwIfAborted();
     const shared = this.#reentered(keys, terms.reentrant);
     if (shared) return shared;
@@ -133,28 +149,15 @@ export class LockManager {
       throw new LockOptionsError('store', this.store, 'it has no `raise`, so it cannot lock several keys together.');
     }
     if (this.#shutdown.begun) throw new LockShutdownError(keys[0]);
-    this.#shutdown.pending++;
-    try {
-      const lock = await this.#queueOrTry(keys, terms);
-      if (!this.#shutdown.begun && !terms.signal?.aborted) return lock;
-      await lock.release();
-      terms.signal?.throwIfAborted();
-      throw new LockShutdownError(keys[0]);
-    } finally {
-      this.#shutdown.pending--;
-      this.#shutdown.check();
-    }
+    return undefined;
   }
 
-  async #queueOrTry(keys: readonly [string, ...string[]], terms: LockTerms): Promise<HeldLock> {
-    if (terms.waitMs > 0) {
-      return this.#waiters.queue(
-        keys,
-        terms,
-        () => this.#acquirer.attempt(keys, terms),
-        (late) => void late.release(),
-      );
-    }
+  #queue(keys: SortedKeys, terms: LockTerms): Promise<HeldLock> {
+    const attempt = (): Promise<HeldLock | Refusal> => this.#acquirer.attempt(keys, terms);
+    return this.#waiters.queue(keys, terms, attempt, (late) => void late.release());
+  }
+
+  async #try(keys: SortedKeys, terms: LockTerms): Promise<HeldLock> {
     for (let round = 0; ; round++) {
       const outcome = await this.#acquirer.attempt(keys, terms);
       if (!isRefusal(outcome)) return outcome;
