@@ -86,7 +86,7 @@ export class Crowd {
   async #run(workers: readonly ChildProcess[], order: WorkerOrder, took: (ms: number) => void): Promise<void> {
     for (const worker of workers) worker.send({ ...order });
     const answers = await Promise.all(workers.map((worker) => worker.next<Taken>((message) => 'taken' in message)));
-    for (const { taken } of answers) taken.forEach(took);
+    for (const { taken } of answers) for (const ms of taken) took(ms);
   }
 }
 
