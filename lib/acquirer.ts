@@ -62,9 +62,10 @@ export class Acquirer {
     );
   }
 
-  /** All keys or none. They go out together: a node decides them in one script, in sorted order, so two callers rarely split them. */
+  /** All keys or none, in sorted order, so that two callers rarely split them. */
   async #askAll(keys: Keys, owner: string, terms: LockTerms): Promise<Answer> {
-    const answers = await Promise.all(keys.map((key) => this.#ask(key, owner, terms)));
+    const ask = (): Promise<Answer>[] => keys.map((key) => this.#ask(key, owner, terms));
+    const answers = await Promise.all(this.store.together ? this.store.together(ask) : ask());
     const refusal = answers.find(isRefusal);
     if (refusal) {
       this.#undo(

@@ -47,6 +47,12 @@ export interface LockStore {
    */
   raise?(key: string, owner: string, fencingToken: number): Promise<boolean>;
 
+  /**
+   * Runs `ask`, and sends what it asks of this store as one, where that can be: keys that are wanted together then meet those of others together. Without it
+   * two callers more often each get a part of what both want, and nothing.
+   */
+  together?<T>(ask: () => T): T;
+
   /** Looks without touching. Rejects when it cannot tell. */
   inspect?(key: string): Promise<LockState>;
 

@@ -27,6 +27,7 @@ export class FaultyStore implements LockStore {
   readonly inspect?: NonNullable<LockStore['inspect']>;
   readonly onFree?: NonNullable<LockStore['onFree']>;
   readonly close?: NonNullable<LockStore['close']>;
+  readonly together?: NonNullable<LockStore['together']>;
   readonly #disturbances = new Map<StoreVerb, Disturbance[]>();
 
   constructor(private readonly inner: LockStore) {
@@ -35,6 +36,7 @@ export class FaultyStore implements LockStore {
     if (inner.inspect) this.inspect = (key) => this.#call('inspect', () => inner.inspect!(key));
     if (inner.onFree) this.onFree = (key, wake) => inner.onFree!(key, wake);
     if (inner.close) this.close = () => inner.close!();
+    if (inner.together) this.together = (ask) => inner.together!(ask);
   }
 
   /** Disturbs the next `times` calls of the verb; by default all, until `heal`. Orders for one verb are served one after the other. */

@@ -34,5 +34,8 @@ export interface LockNode {
    * an answer that still comes after that goes to `late`.
    */
   send(request: NodeRequest, timeoutMs: number, late?: (reply: NodeReply) => void): Promise<NodeReply>;
+  /** Until `uncork`, requests are gathered to go out together. */
+  cork?(): void;
+  uncork?(): void;
   close(): Promise<void>;
 }

@@ -141,10 +141,8 @@ end
 return replies`);
   }
 
-  /** Those that locks use all the time. */
   get texts(): readonly string[] {
-    const { acquire, renew, release } = this.#lone;
-    return [acquire, renew, release, this.#many].map(({ text }) => text);
+    return [...Object.values(this.#lone), this.#many].map(({ text }) => text);
   }
 
   /** For one request. Reply: as its body says, or an error. */

@@ -23,12 +23,18 @@ const MOST_OVERDUE_RELEASES = 1024;
 const CLOSE_MS = 500;
 const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
 
-/** One Redis. What one tick asks of it goes out as one script. */
+/**
+ * One Redis. The first request of a tick goes out at once, so that the node works on it while this process finishes the tick; what else the tick asks for follows
+ * as one script, and so does all that is asked for between `cork` and `uncork`.
+ */
 export class RedisNode implements LockNode {
   readonly name: string;
   readonly #scripts: LockScripts;
   readonly #silence: Silence | undefined;
   #batch: Pending[] = [];
+  /** Whether this tick has sent something already; its end sends the rest. */
+  #ticking = false;
+  #corked = false;
   #overdue = 0;
   #down: string | undefined;
   /** What was wrong with a connection that is still up, such as READONLY: if it closes, that is why. */
@@ -57,9 +63,21 @@ export class RedisNode implements LockNode {
     const most = request.verb === 'release' ? MOST_OVERDUE_RELEASES : MOST_OVERDUE;
     if (this.#overdue >= most) return Promise.reject(new Error('not answering'));
     return new Promise((resolve, reject) => {
-      if (this.#batch.length === 0) process.nextTick(() => this.#flush());
-      this.#batch.push({ request, timeoutMs, late, resolve, reject, overdue: false });
+      const pending = { request, timeoutMs, late, resolve, reject, overdue: false };
+      const atOnce = !this.#ticking && !this.#corked;
+      if (atOnce) this.#run([pending]);
+      else this.#batch.push(pending);
+      if (!this.#ticking) process.nextTick(() => this.#flush());
+      this.#ticking = true;
     });
+  }
+
+  cork(): void {
+    this.#corked = true;
+  }
+
+  uncork(): void {
+    this.#corked = false;
   }
 
   /** Resolves once the connection is ready, or after `limitMs` without one; false in that case. */
@@ -90,6 +108,7 @@ export class RedisNode implements LockNode {
   #flush(): void {
     const pending = this.#batch;
     this.#batch = [];
+    this.#ticking = false;
     // In a Cluster each user key has its own slot, and a script may not cross slots.
     const most = this.client.isCluster ? 1 : MOST_PER_SCRIPT;
     for (let from = 0; from < pending.length; from += most) {

@@ -108,6 +108,15 @@ export class RedlockStore implements LockStore {
     return this.#poll(this.nodes, 'commit', key, owner, 0, fencingToken, (ballot) => this.#agreed(key, ballot));
   }
 
+  together<T>(ask: () => T): T {
+    for (const node of this.nodes) node.cork?.();
+    try {
+      return ask();
+    } finally {
+      for (const node of this.nodes) node.uncork?.();
+    }
+  }
+
   async inspect(key: string): Promise<LockState> {
     return this.#poll(this.nodes, 'inspect', key, '', 0, 0, (ballot) => this.#state(key, ballot));
   }

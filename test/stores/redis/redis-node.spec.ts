@@ -83,8 +83,19 @@ describe('RedisNode', () => {
     const ask = (count: number): Promise<NodeReply[]> =>
       Promise.all(Array.from({ length: count }, (_, i) => node.send(acquire(`k${i}`), SLOW)));
 
-    it('sends what one tick asks for as one script', async () => {
-      expect(await callsDuring(() => ask(200))).toBe(1);
+    it('sends the first of a tick at once, and the rest of the tick as one script', async () => {
+      expect(await callsDuring(() => ask(200))).toBe(2);
+      expect(await admin.dbsize()).toBe(400);
+    });
+
+    it('sends what is asked for together as one script', async () => {
+      const together = async (): Promise<void> => {
+        node.cork();
+        const asked = ask(200);
+        node.uncork();
+        await asked;
+      };
+      expect(await callsDuring(together)).toBe(1);
       expect(await admin.dbsize()).toBe(400);
     });
 
@@ -106,10 +117,11 @@ describe('RedisNode', () => {
     });
 
     it.each([
-      [256, 1],
+      [1, 1],
       [257, 2],
-      [600, 3],
-    ])('splits %i of one tick into %i scripts', async (requests, scripts) => {
+      [258, 3],
+      [600, 4],
+    ])('sends %i of one tick as %i scripts, of 256 at most', async (requests, scripts) => {
       expect(await callsDuring(() => ask(requests))).toBe(scripts);
       expect(await admin.dbsize()).toBe(requests * 2);
     });
