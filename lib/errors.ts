@@ -61,11 +61,12 @@ export class LockShutdownError extends LockUnavailableError {
 }
 
 /** Why a lock that was held is not held any more. */
-export type LossReason = 'expired' | 'taken' | 'max-hold' | 'shutdown' | 'released';
+export type LossReason = 'expired' | 'taken' | 'disconnected' | 'max-hold' | 'shutdown' | 'released';
 
 const LOSSES: Record<LossReason, string> = {
   expired: 'its lease ran out before a renewal succeeded (a paused process, or stores out of reach)',
   taken: 'the store no longer has it under this owner (expired there, deleted, or flushed)',
+  disconnected: 'the connection that held it broke, and the store let go of it',
   'max-hold': 'it was held for longer than `maxHold`',
   shutdown: 'the application shut down and `shutdownTimeout` passed',
   released: 'it had already been released',

@@ -11,6 +11,8 @@ export interface LockLink {
   /** True: renewed on every key. False: not ours any more. Rejects: unknown. */
   renew(): Promise<boolean>;
   release(keepForMs: number): Promise<boolean>;
+  /** Calls `lost` when the store itself notices that the lock is gone; returns the unsubscribe function. Missing where stores cannot notice. */
+  readonly onLoss?: ((lost: () => void) => () => void) | undefined;
 }
 
 /** What becomes of locks, for whoever looks after them. */
@@ -50,6 +52,7 @@ export class HeldLock extends Lock implements Watched {
   #release: Promise<boolean> | undefined;
   #loss: LockLostError | undefined;
   #controller: AbortController | undefined;
+  #stopListening: (() => void) | undefined;
 
   constructor(
     grant: Grant,
@@ -69,6 +72,7 @@ export class HeldLock extends Lock implements Watched {
     this.#renewDue = new Deadline(clock, grant.sentAt, terms.ttlMs / RENEWALS_PER_TTL);
     watchdog.watch(this);
     events.started(this);
+    this.#stopListening = link.onLoss?.(() => this.abort('disconnected'));
   }
 
   get held(): boolean {
@@ -177,6 +181,7 @@ export class HeldLock extends Lock implements Watched {
   #lose(reason: LossReason): void {
     this.#loss = new LockLostError(this.key, this.fencingToken, reason);
     this.watchdog.unwatch(this);
+    this.#stopListening?.();
     this.events.ended(this, this.#loss);
     this.#controller?.abort(this.#loss);
   }
@@ -186,6 +191,7 @@ export class HeldLock extends Lock implements Watched {
     const patience = new Patience(this.watchdog, this.clock.monotonic() + this.terms.ttlMs);
     // No renewal starts after this line. One in flight is superseded: it went out before the release does, and its answer is not heard.
     this.watchdog.unwatch(this);
+    this.#stopListening?.();
     const { minHoldMs } = this.terms;
     const keepForMs = wasHeld && minHoldMs > 0 ? Math.max(0, minHoldMs - elapsed(this.clock, this.#grantedAt)) : 0;
     try {

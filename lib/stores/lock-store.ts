@@ -59,6 +59,12 @@ export interface LockStore {
   /** Calls `wake` when the key may have come free; returns the unsubscribe function. Losing a wake-up is allowed. */
   onFree?(key: string, wake: () => void): () => void;
 
+  /**
+   * Calls `lost` as soon as the store knows by itself that the owner has the key no longer, before any renewal asks; returns the unsubscribe function. For
+   * stores that hold locks by a connection: they know at once when it breaks.
+   */
+  onLoss?(key: string, owner: string, lost: () => void): () => void;
+
   /** Closes what the store opened itself, never a client the user handed in. */
   close?(): Promise<void>;
 }

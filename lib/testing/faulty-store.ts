@@ -26,6 +26,7 @@ export class FaultyStore implements LockStore {
   readonly raise?: NonNullable<LockStore['raise']>;
   readonly inspect?: NonNullable<LockStore['inspect']>;
   readonly onFree?: NonNullable<LockStore['onFree']>;
+  readonly onLoss?: NonNullable<LockStore['onLoss']>;
   readonly close?: NonNullable<LockStore['close']>;
   readonly together?: NonNullable<LockStore['together']>;
   readonly #disturbances = new Map<StoreVerb, Disturbance[]>();
@@ -35,6 +36,7 @@ export class FaultyStore implements LockStore {
     if (inner.raise) this.raise = (...args) => this.#call('raise', () => inner.raise!(...args));
     if (inner.inspect) this.inspect = (key) => this.#call('inspect', () => inner.inspect!(key));
     if (inner.onFree) this.onFree = (key, wake) => inner.onFree!(key, wake);
+    if (inner.onLoss) this.onLoss = (key, owner, lost) => inner.onLoss!(key, owner, lost);
     if (inner.close) this.close = () => inner.close!();
     if (inner.together) this.together = (ask) => inner.together!(ask);
   }
