@@ -15,8 +15,14 @@ const homebrew = ['/opt/homebrew', '/usr/local', '/home/linuxbrew/.linuxbrew'];
 export function findRedisServer() {
   const named = process.env.REDIS_SERVER_BIN;
   if (named) return demand(named, isExecutable(named), 'REDIS_SERVER_BIN', 'an executable file');
-  const folders = [...pathFolders(), '/usr/bin', '/usr/local/bin', ...homebrew.map((root) => join(root, 'bin'))];
-  return folders.map((folder) => join(folder, 'redis-server')).find(isExecutable);
+  return findProgram('redis-server');
+}
+
+/** @returns {string | undefined} the path of a pgbouncer binary */
+export function findPgBouncer() {
+  const named = process.env.PGBOUNCER_BIN;
+  if (named) return demand(named, isExecutable(named), 'PGBOUNCER_BIN', 'an executable file');
+  return findProgram('pgbouncer');
 }
 
 /** @returns {string | undefined} the folder that holds initdb and postgres */
@@ -31,6 +37,16 @@ export function findPostgresBin() {
     join(serverCache, 'node_modules', postgresPackage, 'native', 'bin'),
   ];
   return folders.find(hasPostgres);
+}
+
+/** Also where a user's PATH does not lead: Debian installs some servers to sbin. */
+function findProgram(name) {
+  const folders = [
+    ...pathFolders(),
+    ...['/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin'],
+    ...homebrew.map((root) => join(root, 'bin')),
+  ];
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
 function demand(path, usable, variable, what) {

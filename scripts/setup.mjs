@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findPostgresBin, findRedisServer, postgresPackage, serverCache } from './find-servers.mjs';
+import { findPgBouncer, findPostgresBin, findRedisServer, postgresPackage, serverCache } from './find-servers.mjs';
 
 const postgresVersion = '18.4.0-beta.17';
 
@@ -17,11 +17,17 @@ const help = {
     darwin: 'brew install postgresql@17',
     variable: 'POSTGRES_BIN=/folder/with/initdb/and/postgres',
   },
+  pgbouncer: {
+    linux: 'sudo apt-get update && sudo apt-get install -y pgbouncer',
+    darwin: 'brew install pgbouncer',
+    variable: 'PGBOUNCER_BIN=/path/to/pgbouncer',
+  },
 };
 
 try {
   ensure('redis-server', findRedisServer, [() => aptInstall('redis-server')]);
   ensure('PostgreSQL', findPostgresBin, [npmInstallPostgres, () => aptInstall('postgresql')]);
+  ensure('pgbouncer', findPgBouncer, [() => aptInstall('pgbouncer')]);
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;

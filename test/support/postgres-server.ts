@@ -7,15 +7,13 @@ import { promisify } from 'node:util';
 import { findPostgresBin } from '../../scripts/find-servers.mjs';
 import { freePort } from './free-port.js';
 import { ManagedProcess, removeFolder, waitUntilStopped } from './managed-process.js';
+import { unprivileged } from './unprivileged.js';
 
 export interface PostgresServerOptions {
   port?: number;
   /** More arguments for postgres, such as `['-c', 'max_connections=10']`. */
   args?: string[];
 }
-
-// PostgreSQL refuses to run as root; this is "nobody"
-const identity = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /** A real PostgreSQL with a database cluster of its own on a loopback port, which ends with the process that started it. */
 export class PostgresServer {
@@ -32,7 +30,7 @@ export class PostgresServer {
   static async start(options: PostgresServerOptions = {}): Promise<PostgresServer> {
     const folder = await mkdtemp(join(tmpdir(), 'postgres-'));
     try {
-      if (identity.uid !== undefined) await chown(folder, identity.uid, identity.gid);
+      if (unprivileged.uid !== undefined) await chown(folder, unprivileged.uid, unprivileged.gid!);
       const bin = runnableBin(folder);
       await initialise(bin, folder);
       for (let attemptsLeft = 5; ; attemptsLeft--) {
@@ -116,7 +114,8 @@ export class PostgresServer {
 function runnableBin(folder: string): string {
   const bin = findPostgresBin();
   if (!bin) throw new Error('PostgreSQL was not found: run `node scripts/setup.mjs`');
-  const runs = spawnSync(join(bin, 'postgres'), ['--version'], { ...identity, cwd: '/', stdio: 'ignore' }).status === 0;
+  const runs =
+    spawnSync(join(bin, 'postgres'), ['--version'], { ...unprivileged, cwd: '/', stdio: 'ignore' }).status === 0;
   if (runs) return bin;
   const copy = join(folder, 'server');
   cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true });
@@ -127,7 +126,7 @@ async function initialise(bin: string, folder: string): Promise<void> {
   await promisify(execFile)(
     join(bin, 'initdb'),
     ['-D', join(folder, 'data'), '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-    { ...identity, cwd: folder, env: environment(folder) },
+    { ...unprivileged, cwd: folder, env: environment(folder) },
   );
 }
 
@@ -151,7 +150,7 @@ async function launch(
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
       ...args,
     ],
-    { ...identity, cwd: folder, env: environment(folder), ownFolder: folder },
+    { ...unprivileged, cwd: folder, env: environment(folder), ownFolder: folder },
   );
   await process.said('ready to accept connections');
   return process;
