@@ -43,6 +43,11 @@ export class Deadline {
 const DRIFT_FACTOR = 0.01;
 const DRIFT_MS = 2;
 
+/** How long to wait, on a clock of one's own, until what another counts as `ms` on theirs is over. */
+export function outlasting(ms: number): number {
+  return ms + ms * DRIFT_FACTOR + DRIFT_MS;
+}
+
 /** How much of a ttl its holder may rely on, counted from before the request was sent (drift as in Redis's Redlock description). */
 export function validity(ttlMs: number): number {
   return ttlMs - ttlMs * DRIFT_FACTOR - DRIFT_MS;

@@ -1,4 +1,5 @@
 import type { LockLink } from './held-lock.js';
+import { together } from './stores/joint-answer.js';
 import type { LockStore } from './stores/lock-store.js';
 
 /** The keys and the owner of one lock, in the store that has them. */
@@ -31,13 +32,4 @@ export class StoreLink implements LockLink {
     const stops = this.keys.map((key) => this.store.onLoss?.(key, this.owner, lost));
     return () => stops.forEach((stop) => stop?.());
   }
-}
-
-/** One answer for several: a clear no counts first, then an unclear answer, which rejects. */
-export async function together(answers: readonly Promise<boolean>[]): Promise<boolean> {
-  const results = await Promise.allSettled(answers);
-  if (results.some((result) => result.status === 'fulfilled' && !result.value)) return false;
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed) throw failed.reason;
-  return true;
 }

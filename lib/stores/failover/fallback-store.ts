@@ -17,9 +17,10 @@ export interface FallbackStore extends LockStore {
   ): Promise<AcquireResult | undefined>;
 
   /**
-   * Takes the key, alone, for an owner who holds it on Redis with this token; the key's next token is above it. Tied to DRAINING. False: someone else has it.
+   * Takes the key, alone, for an owner who holds it on Redis with this token; the key's next token is above it. An owner who has it here already becomes alone.
+   * Tied to this epoch, which is one of DRAINING. False: someone else has it.
    */
-  carry(key: string, owner: string, ttlMs: number, fencingToken: number): Promise<boolean | undefined>;
+  carry(epoch: number, key: string, owner: string, ttlMs: number, fencingToken: number): Promise<boolean | undefined>;
 
   /**
    * Renews, and says whether the lock is held alone from now on. `true` is tied to POSTGRES. False: not ours any more.

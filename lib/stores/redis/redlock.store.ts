@@ -1,6 +1,7 @@
 import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
-import type { AcquireResult, LockState, LockStore } from '../lock-store.js';
+import type { PrimaryStore } from '../failover/primary-store.js';
+import type { AcquireResult, LockState } from '../lock-store.js';
 import type { LockNode, NodeVerb } from './lock-node.js';
 import { poll, type Ballot, type Vote } from './poll.js';
 
@@ -25,7 +26,7 @@ type Outcome =
  * Locks on a majority of independent nodes; with one node, a plain lock on that node. After Redlock (redis.io, "Distributed Locks with Redis"),
  * with a second round that makes the fencing token the same on a majority; docs/safety.md says why that suffices.
  */
-export class RedlockStore implements LockStore {
+export class RedlockStore implements PrimaryStore {
   readonly #quorum: number;
   /** Renewals whose answers still come in. A release supersedes them, or they might heal back a key that it has just freed. */
   readonly #renewals = new Map<string, { superseded: boolean }>();
@@ -106,6 +107,10 @@ export class RedlockStore implements LockStore {
 
   async raise(key: string, owner: string, fencingToken: number): Promise<boolean> {
     return this.#poll(this.nodes, 'commit', key, owner, 0, fencingToken, (ballot) => this.#agreed(key, ballot));
+  }
+
+  proposeAbove(fencingToken: number): void {
+    this.#lastProposal = Math.max(this.#lastProposal, fencingToken);
   }
 
   together<T>(ask: () => T): T {

@@ -1,0 +1,265 @@
+import { LockUnavailableError } from '../../errors.js';
+import type { Runtime } from '../../runtime.js';
+import { together } from '../joint-answer.js';
+import type { AcquireResult, LockState, LockStore } from '../lock-store.js';
+import type { AuthorityLease } from './authority-lease.js';
+import type { FallbackStore } from './fallback-store.js';
+import { Hold } from './hold.js';
+import type { PrimaryStore } from './primary-store.js';
+
+/** The row changes rarely: an attempt that finds it changed this often gives up. */
+const MOST_CHANGES = 3;
+/** Every so many grants, what expired unreleased is swept out. */
+const SWEEP_EVERY = 1024;
+
+/** Redis, with a fallback that stands in for it while it is away. docs/failover.md has the protocol, and why no two holders meet. */
+export class FailoverStore implements LockStore {
+  readonly #holds = new Map<string, Hold>();
+  #grants = 0;
+
+  constructor(
+    private readonly redis: PrimaryStore,
+    private readonly postgres: FallbackStore,
+    private readonly lease: AuthorityLease,
+    private readonly runtime: Runtime,
+  ) {}
+
+  acquire(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
+    // At once where it can be, so that what is asked for together goes out together.
+    return this.lease.mayGrant(ttlMs) ? this.#acquireOnRedis(key, owner, ttlMs) : this.#acquire(key, owner, ttlMs);
+  }
+
+  async renew(key: string, owner: string, ttlMs: number): Promise<boolean> {
+    const hold = this.#holds.get(nameOf(key, owner));
+    if (!hold) return false;
+    const ours = await this.#renew(hold, ttlMs);
+    hold.endsAt = this.runtime.clock.monotonic() + ttlMs;
+    return ours;
+  }
+
+  async release(key: string, owner: string, keepForMs?: number): Promise<boolean> {
+    const hold = this.#holds.get(nameOf(key, owner));
+    if (!hold) return false;
+    this.#holds.delete(nameOf(key, owner));
+    hold.released = true;
+    const { redisOwner, postgres } = hold;
+    hold.offPostgres();
+    const fromRedis = redisOwner === undefined ? undefined : this.redis.release(key, redisOwner, keepForMs);
+    if (postgres === 'none') return fromRedis ?? false;
+    fromRedis?.catch(() => undefined); // it frees itself there at its ttl; Postgres knows whose the lock was
+    return this.postgres.release(key, owner, keepForMs);
+  }
+
+  async raise(key: string, owner: string, fencingToken: number): Promise<boolean> {
+    const hold = this.#holds.get(nameOf(key, owner));
+    if (!hold) return false;
+    const { redisOwner, postgres } = hold;
+    if (postgres !== 'none' && !(await this.postgres.raise(key, owner, fencingToken))) return false;
+    const behind = redisOwner !== undefined && hold.redisFence < fencingToken;
+    if (behind && !(await this.redis.raise(key, redisOwner, fencingToken))) return false;
+    hold.token = fencingToken;
+    return true;
+  }
+
+  together<T>(ask: () => T): T {
+    return this.redis.together ? this.redis.together(ask) : ask();
+  }
+
+  async inspect(key: string): Promise<LockState> {
+    const state = this.lease.authority?.state ?? (await this.#look(key));
+    if (state === 'REDIS') return this.redis.inspect!(key);
+    const onPostgres = await this.postgres.inspect!(key);
+    return state === 'DRAINING' && !onPostgres.locked ? this.redis.inspect!(key) : onPostgres;
+  }
+
+  onFree(key: string, wake: () => void): () => void {
+    const stops = [this.redis.onFree?.(key, wake), this.postgres.onFree?.(key, wake)];
+    return () => stops.forEach((stop) => stop?.());
+  }
+
+  onLoss(key: string, owner: string, lost: () => void): () => void {
+    const hold = this.#holds.get(nameOf(key, owner));
+    if (hold) return hold.onLoss(lost);
+    lost();
+    return () => undefined;
+  }
+
+  async close(): Promise<void> {
+    this.lease.stop();
+    await Promise.all([this.redis.close?.(), this.postgres.close?.()]);
+  }
+
+  async #acquire(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
+    this.lease.announce(ttlMs);
+    for (let changes = 0; changes < MOST_CHANGES; changes++) {
+      const state = await this.#stateFor(key, ttlMs);
+      if (state === 'REDIS') return this.#acquireOnRedis(key, owner, ttlMs);
+      if (state === 'DRAINING') break;
+      const result = await this.#acquireOnPostgres(state, key, owner, ttlMs);
+      if (result) return result;
+      await this.#look(key);
+    }
+    throw unavailable(key, `locks are moving from one store to the other: ${this.lease.authority?.reason ?? ''}`);
+  }
+
+  async #acquireOnRedis(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
+    const { epoch, tokenFloor = 0 } = this.lease.authority ?? {};
+    this.redis.proposeAbove(tokenFloor);
+    const result = await this.redis.acquire(key, owner, ttlMs);
+    if (!result.acquired) return result;
+    const { fencingToken } = result;
+    if (!this.lease.confirms(epoch, fencingToken)) {
+      // The process stood still meanwhile, or the token is above the range that was set aside.
+      this.lease.announce(ttlMs, fencingToken);
+      await this.#look(key).catch(() => undefined); // then it does not confirm either
+      if (!this.lease.confirms(epoch, fencingToken)) {
+        this.redis.release(key, owner).catch(() => undefined); // it frees itself at its ttl
+        throw unavailable(key, 'Redis granted it, but no longer decides');
+      }
+    }
+    this.#hold(key, owner, fencingToken, ttlMs).redisOwner = owner;
+    return result;
+  }
+
+  async #acquireOnPostgres(
+    state: 'POSTGRES' | 'BOTH',
+    key: string,
+    owner: string,
+    ttlMs: number,
+  ): Promise<AcquireResult | undefined> {
+    const result = await this.postgres.acquireUnder(state, key, owner, ttlMs);
+    if (!result?.acquired) return result;
+    const hold = this.#hold(key, owner, result.fencingToken, ttlMs);
+    this.#onPostgres(hold, state === 'POSTGRES' ? 'alone' : 'too');
+    if (state === 'POSTGRES') return result;
+    try {
+      const joined = await this.#join(hold, ttlMs);
+      if (joined.acquired) return result;
+      this.#giveBack(hold);
+      return joined;
+    } catch (error) {
+      this.#giveBack(hold);
+      throw error;
+    }
+  }
+
+  #renew(hold: Hold, ttlMs: number): Promise<boolean> {
+    if (hold.postgres === 'alone') {
+      const mayJoin = this.lease.authority?.state === 'BOTH';
+      return mayJoin ? this.#renewAndJoin(hold, ttlMs) : this.postgres.renew(hold.key, hold.owner, ttlMs);
+    }
+    return hold.postgres === 'too' ? this.#renewOnBoth(hold, ttlMs) : this.#renewOnRedis(hold, ttlMs);
+  }
+
+  async #renewOnRedis(hold: Hold, ttlMs: number): Promise<boolean> {
+    if (!this.lease.mayRenew && !this.lease.redisIsClosed) await this.#look(hold.key);
+    if (this.lease.mayRenew) return this.redis.renew(hold.key, hold.redisOwner!, ttlMs);
+    if (this.lease.redisIsClosed) return this.#carry(hold, ttlMs);
+    throw unavailable(hold.key, 'Redis does not decide at present');
+  }
+
+  #renewOnBoth(hold: Hold, ttlMs: number): Promise<boolean> {
+    const { key, owner } = hold;
+    const { authority, mayRenew, redisIsClosed } = this.lease;
+    if (authority?.state === 'POSTGRES') return this.#stand(hold, this.postgres.renewAlone(key, owner, ttlMs, true));
+    if (redisIsClosed) return this.#carry(hold, ttlMs);
+    if (authority?.state === 'REDIS' && mayRenew) {
+      hold.offPostgres();
+      this.postgres.release(key, owner).catch(() => undefined); // it is swept there at its ttl
+      return this.#renewOnRedis(hold, ttlMs);
+    }
+    return together([this.postgres.renew(key, owner, ttlMs), this.redis.renew(key, hold.redisOwner!, ttlMs)]);
+  }
+
+  #carry(hold: Hold, ttlMs: number): Promise<boolean> {
+    const { epoch } = this.lease.authority!;
+    return this.#stand(hold, this.postgres.carry(epoch, hold.key, hold.owner, ttlMs, hold.token));
+  }
+
+  /** From now on Postgres alone has it. */
+  async #stand(hold: Hold, asked: Promise<boolean | undefined>): Promise<boolean> {
+    const ours = await asked;
+    if (ours === undefined) throw unavailable(hold.key, 'the authority has changed meanwhile');
+    if (!ours) return false;
+    this.redis.release(hold.key, hold.redisOwner!).catch(() => undefined); // it frees itself there at its ttl
+    hold.redisOwner = undefined;
+    this.#onPostgres(hold, 'alone');
+    return true;
+  }
+
+  /** On the way back: what only Postgres has is taken on Redis, too. Where that fails it stays as it is. */
+  async #renewAndJoin(hold: Hold, ttlMs: number): Promise<boolean> {
+    const joined = await this.#join(hold, ttlMs).catch(() => undefined);
+    if (!joined?.acquired) return this.postgres.renew(hold.key, hold.owner, ttlMs);
+    const ours = await this.postgres.renewAlone(hold.key, hold.owner, ttlMs, false);
+    if (ours && !hold.released) hold.onPostgres('too', undefined);
+    return ours === true;
+  }
+
+  async #join(hold: Hold, ttlMs: number): Promise<AcquireResult> {
+    this.redis.proposeAbove(hold.token);
+    const redisOwner = `${hold.owner}/${this.runtime.random.id()}`;
+    const result = await this.redis.acquire(hold.key, redisOwner, ttlMs);
+    if (!result.acquired) return result;
+    hold.redisOwner = redisOwner;
+    hold.redisFence = result.fencingToken;
+    if (hold.released) this.redis.release(hold.key, redisOwner).catch(() => undefined); // it frees itself at its ttl
+    return result;
+  }
+
+  #onPostgres(hold: Hold, as: 'too' | 'alone'): void {
+    const { key, owner } = hold;
+    if (hold.released) {
+      this.postgres.release(key, owner).catch(() => undefined); // it is swept there at its ttl
+      return;
+    }
+    const { postgres } = this;
+    hold.onPostgres(as, postgres.onLoss && ((lost) => postgres.onLoss!(key, owner, lost)));
+  }
+
+  #hold(key: string, owner: string, token: number, ttlMs: number): Hold {
+    if (++this.#grants % SWEEP_EVERY === 0) this.#sweep();
+    const hold = new Hold(key, owner, token);
+    hold.endsAt = this.runtime.clock.monotonic() + ttlMs;
+    this.#holds.set(nameOf(key, owner), hold);
+    return hold;
+  }
+
+  #giveBack({ key, owner }: Hold): void {
+    this.release(key, owner).catch(() => undefined); // it frees itself at its ttl
+  }
+
+  #sweep(): void {
+    const at = this.runtime.clock.monotonic();
+    for (const [name, hold] of this.#holds) {
+      if (hold.endsAt > at) continue;
+      hold.offPostgres();
+      this.#holds.delete(name);
+    }
+  }
+
+  /** The state to act on: as last seen, where that still counts, or the store itself will tell if it has changed. */
+  async #stateFor(key: string, ttlMs: number) {
+    const { authority } = this.lease;
+    const known = authority && (authority.state !== 'REDIS' ? ttlMs <= authority.ttlMs : this.lease.mayGrant(ttlMs));
+    return known ? authority.state : this.#look(key);
+  }
+
+  /** Where the row is out of reach, Redis goes on if it may. */
+  async #look(key: string) {
+    try {
+      return (await this.lease.look()).state;
+    } catch (error) {
+      if (this.lease.unchecked) return 'REDIS';
+      throw unavailable(key, `the authority row is out of reach: ${(error as Error).message}`);
+    }
+  }
+}
+
+function nameOf(key: string, owner: string): string {
+  return `${owner} ${key}`;
+}
+
+function unavailable(key: string, reason: string): LockUnavailableError {
+  return new LockUnavailableError(key, [{ node: 'authority', reason }]);
+}
