@@ -42,3 +42,9 @@ export type { AcquireResult, LockState, LockStore } from './stores/lock-store.js
 export { MemoryStore } from './stores/memory.store.js';
 export type { RedisClient, RedisNodeEntry, RedisNodeOptions } from './stores/redis/redis-client.js';
 export { connectRedis, type RedisStoreOptions } from './stores/redis/redis.store.js';
+
+// Guarded writes
+export type { Fence } from './fencing/fence.js';
+export { claimFence, fencingSchemaSql, type SqlClient } from './fencing/claim-fence.js';
+export { fencedTransaction, type PooledClient, type SqlPool } from './fencing/fenced-transaction.js';
+export { fencedGet, fencedSet, type FencedValue, type ScriptingClient } from './fencing/fenced-set.js';
