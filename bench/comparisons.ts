@@ -1,27 +1,21 @@
 import { Crowd, floor, inOneProcess } from './contention.js';
 import { inMemory } from './in-memory.js';
-import type { Locker } from './locker.js';
+import { onKeysOf, type Locker } from './locker.js';
 import { openLockers } from './lockers.js';
 import { measure, type Contender, type Result } from './measure.js';
+import { rounds, scaled, type Scale } from './scale.js';
 import { manyInFlight, oneAtATime } from './turns.js';
 
-export interface Scale {
-  /** Factor on the number of rounds. */
-  readonly rounds: number;
-  /** Factor on the operations of a turn. */
-  readonly operations: number;
-}
-
 export interface Setting extends Scale {
+  /** Of the Redis nodes. */
   readonly urls: readonly string[];
+  readonly postgresUrl: string;
   readonly skipped: (line: string) => void;
 }
 
 const IN_FLIGHT = 100;
 const WAITERS = 50;
 const PROCESSES = 3;
-/** Fence keys stay for a day, so the bench keeps to so many. */
-const KEYS = 1000;
 
 /** Without `withLock`: its first call makes Node 20 follow every promise of the process for AsyncLocalStorage, which slows all contenders, and ours most. */
 export async function lone(setting: Setting): Promise<Result> {
@@ -33,19 +27,19 @@ export async function loneWithContext(setting: Setting): Promise<Result> {
 }
 
 function lonely(setting: Setting): (locker: Locker) => Contender {
-  return (locker) => oneAtATime(locker.name, scaled(200, setting), onKeyOf(locker));
+  return (locker) => oneAtATime(locker.name, scaled(200, setting), onKeysOf(locker));
 }
 
 export async function three(setting: Setting): Promise<Result> {
   return uncontended('3 nodes, one at a time', setting, 3, 40, (locker) =>
-    oneAtATime(locker.name, scaled(100, setting), onKeyOf(locker)),
+    oneAtATime(locker.name, scaled(100, setting), onKeysOf(locker)),
   );
 }
 
 export async function throughput(setting: Setting, nodes: number): Promise<Result> {
   const title = `${nodes} ${nodes === 1 ? 'node' : 'nodes'}, ${IN_FLIGHT} in flight on distinct keys`;
   return uncontended(title, setting, nodes, 30, (locker) =>
-    manyInFlight(locker.name, scaled(1000, setting), IN_FLIGHT, onKeyOf(locker)),
+    manyInFlight(locker.name, scaled(1000, setting), IN_FLIGHT, onKeysOf(locker)),
   );
 }
 
@@ -120,18 +114,4 @@ async function uncontended(
   } finally {
     await close();
   }
-}
-
-function onKeyOf(locker: Locker): (index: number) => Promise<void> {
-  // Made beforehand: the names of keys are no part of what is measured.
-  const keys = Array.from({ length: KEYS }, (_, index) => `bench:${locker.name}:${index}`);
-  return (index) => locker.lock(keys[index % KEYS]!);
-}
-
-function scaled(count: number, { operations }: Scale): number {
-  return Math.max(2, Math.round(count * operations));
-}
-
-function rounds(count: number, scale: Scale): number {
-  return Math.max(2, Math.round(count * scale.rounds));
 }

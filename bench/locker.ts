@@ -27,3 +27,13 @@ export const POLL_MS = 50;
 export function isLocker(opened: Awaited<ReturnType<OpenLocker>>): opened is Locker {
   return 'lock' in opened;
 }
+
+/** Fence keys stay for a day, so the bench keeps to so many. */
+const KEYS = 1000;
+
+/** Takes and gives back one key of the locker's own after another. */
+export function onKeysOf(locker: Locker): (index: number) => Promise<void> {
+  // Made beforehand: the names of keys are no part of what is measured.
+  const keys = Array.from({ length: KEYS }, (_, index) => `bench:${locker.name}:${index}`);
+  return (index) => locker.lock(keys[index % KEYS]!);
+}

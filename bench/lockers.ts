@@ -1,6 +1,6 @@
 import { openBarePair } from './bare-pair.js';
 import { isLocker, type Locker, type LockerOptions } from './locker.js';
-import { acquireAndRelease, openManager, withLock } from './ours.js';
+import { acquireAndRelease, openManager, redisNodes, withLock } from './ours.js';
 import { PEERS } from './peers.js';
 
 export interface OpenLockers {
@@ -10,7 +10,7 @@ export interface OpenLockers {
 
 /** Opens all contenders, the bare pair first; those that cannot run here are told. */
 export async function openLockers(options: LockerOptions, skipped: (line: string) => void): Promise<OpenLockers> {
-  const manager = await openManager(options.urls);
+  const manager = await openManager(redisNodes(options.urls));
   const ours = [acquireAndRelease(manager, options), ...(options.waits ? [] : [withLock(manager)])];
   const peers: Locker[] = [];
   for (const peer of PEERS) {

@@ -1,5 +1,5 @@
 import { NestFactory } from '@nestjs/core';
-import type { LockManager as Manager } from 'nestjs-fenced-lock';
+import type { DistributedLockModuleOptions, LockManager as Manager } from 'nestjs-fenced-lock';
 import type { Locker, LockerOptions } from './locker.js';
 import { DistributedLockModule, LockManager } from './package-under-test.js';
 
@@ -9,15 +9,15 @@ export interface OpenManager {
 }
 
 /** A LockManager as an application gets it. */
-export async function openManager(urls: readonly string[]): Promise<OpenManager> {
-  const locks = DistributedLockModule.forRoot({
-    nodes: [...urls],
-    // New nodes would abstain for a ttl; and a busy machine is not what the bench is about.
-    quarantine: 0,
-    nodeTimeout: '1s',
-  });
+export async function openManager(options: DistributedLockModuleOptions): Promise<OpenManager> {
+  const locks = DistributedLockModule.forRoot(options);
   const app = await NestFactory.createApplicationContext(locks, { logger: ['warn', 'error'] });
   return { manager: app.get<Manager>(LockManager), close: () => app.close() };
+}
+
+export function redisNodes(urls: readonly string[]): DistributedLockModuleOptions {
+  // New nodes would abstain for a ttl; and a busy machine is not what the bench is about.
+  return { nodes: [...urls], quarantine: 0, nodeTimeout: '1s' };
 }
 
 export function acquireAndRelease({ manager, close }: OpenManager, { waits }: Pick<LockerOptions, 'waits'>): Locker {

@@ -3,10 +3,10 @@ import type { Result, Row } from './measure.js';
 
 const MB = 2 ** 20;
 
-export function machine(redisVersion: string): string {
+export function machine(servers: readonly string[]): string {
   const [cpu] = cpus();
   const memory = Math.round(totalmem() / MB / 1024);
-  return `${cpus().length} × ${cpu?.model.trim() ?? 'unknown CPU'}, ${memory} GB, Node ${process.version}, Redis ${redisVersion} on loopback`;
+  return `${cpus().length} × ${cpu?.model.trim() ?? 'unknown CPU'}, ${memory} GB, ${['Node ' + process.version, ...servers].join(', ')}`;
 }
 
 /** One comparison as a Markdown table. */
