@@ -9,6 +9,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^nestjs-fenced-lock$': '<rootDir>/lib/index.ts',
+    '^nestjs-fenced-lock/postgres$': '<rootDir>/lib/stores/postgres/index.ts',
     '^nestjs-fenced-lock/testing$': '<rootDir>/lib/testing/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },

@@ -1,0 +1,99 @@
+import { Deadline, now } from '../../deadline.js';
+import type { Runtime } from '../../runtime.js';
+import type { AdvisoryId, LockId } from './lock-id.js';
+
+/** A lock that our session holds. */
+export interface HeldKey {
+  readonly key: string;
+  readonly id: LockId;
+  readonly owner: string;
+  lease: Deadline;
+  /** To be told when it is gone without a release. */
+  readonly listeners: Set<() => void>;
+}
+
+/** What our session holds, and until when: an advisory lock itself has no ttl. One timer for all of them. */
+export class HeldKeys {
+  readonly #held = new Map<AdvisoryId, HeldKey>();
+  #dueAt = Number.POSITIVE_INFINITY;
+  #cancel: (() => void) | undefined;
+
+  constructor(
+    private readonly runtime: Runtime,
+    /** Called when a lease is over; it has been removed. */
+    private readonly expired: (held: HeldKey) => void,
+  ) {}
+
+  /** Also one whose lease is over, until it has been given back. */
+  find(id: LockId): HeldKey | undefined {
+    return this.#held.get(id.lock);
+  }
+
+  owned(id: LockId, owner: string): HeldKey | undefined {
+    const held = this.find(id);
+    return held?.owner === owner && held.lease.remaining > 0 ? held : undefined;
+  }
+
+  add(key: string, id: LockId, owner: string, ttlMs: number): HeldKey {
+    const held: HeldKey = { key, id, owner, lease: this.#lease(ttlMs), listeners: new Set() };
+    this.#held.set(id.lock, held);
+    this.#schedule(held);
+    return held;
+  }
+
+  renew(held: HeldKey, ttlMs: number): void {
+    held.lease = this.#lease(ttlMs);
+    this.#schedule(held);
+  }
+
+  remove(held: HeldKey): void {
+    this.#held.delete(held.id.lock);
+    if (this.#held.size === 0) this.#disarm();
+  }
+
+  /** Removes it, if its lease is over, and says so. */
+  expire(held: HeldKey): boolean {
+    if (held.lease.remaining > 0) return false;
+    this.remove(held);
+    this.expired(held);
+    return true;
+  }
+
+  /** All of them at once: their session is gone. */
+  clear(): readonly HeldKey[] {
+    const all = [...this.#held.values()];
+    this.#held.clear();
+    this.#disarm();
+    return all;
+  }
+
+  #lease(ttlMs: number): Deadline {
+    return new Deadline(this.runtime.clock, now(this.runtime.clock), ttlMs);
+  }
+
+  #schedule({ lease }: HeldKey): void {
+    if (lease.monotonic < this.#dueAt) this.#arm(lease.monotonic);
+  }
+
+  #arm(at: number): void {
+    this.#disarm();
+    this.#dueAt = at;
+    const delayMs = Math.max(1, Math.ceil(at - this.runtime.clock.monotonic()));
+    this.#cancel = this.runtime.timers.start(() => this.#look(), delayMs);
+  }
+
+  #disarm(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+  }
+
+  #look(): void {
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    let next = Number.POSITIVE_INFINITY;
+    for (const held of this.#held.values()) {
+      if (!this.expire(held)) next = Math.min(next, held.lease.monotonic);
+    }
+    if (next < this.#dueAt) this.#arm(next);
+  }
+}
