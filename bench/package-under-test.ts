@@ -2,3 +2,7 @@
 export const { DistributedLockModule, LockManager, MemoryStore, WithLock } = (await import(
   new URL('../dist/esm/index.js', import.meta.url).href
 )) as typeof import('nestjs-fenced-lock');
+
+export const { connectPostgres } = (await import(
+  new URL('../dist/esm/stores/postgres/index.js', import.meta.url).href
+)) as typeof import('nestjs-fenced-lock/postgres');

@@ -3,6 +3,8 @@ import { openBarePostgres, type BareOptions } from './bare-postgres.js';
 import { proveExclusion } from './exclusion.js';
 import { onKeysOf, type Locker } from './locker.js';
 import { measure, type Contender, type Result } from './measure.js';
+import { acquireAndRelease, openManager } from './ours.js';
+import { connectPostgres } from './package-under-test.js';
 import { rounds, scaled } from './scale.js';
 import { manyInFlight, oneAtATime } from './turns.js';
 
@@ -18,16 +20,22 @@ const bare =
 const threeStatements = bare({ name: 'bare: advisory lock, token, unlock' });
 const twoStatements = bare({ name: 'bare, lock and token in one statement', joined: true });
 const pipelined = bare({ name: 'bare, pipelined', pipeline: true });
+const ours: Open = async (url) => acquireAndRelease(await openManager({ store: await connectPostgres(url) }), { waits: false });
 
 export async function postgresLone(setting: Setting): Promise<Result> {
-  return compare('Postgres, one at a time', 'operation', setting, 80, [threeStatements, twoStatements], (locker) =>
-    oneAtATime(locker.name, scaled(200, setting), onKeysOf(locker)),
+  return compare(
+    'Postgres, one at a time',
+    'operation',
+    setting,
+    80,
+    [threeStatements, twoStatements, ours],
+    (locker) => oneAtATime(locker.name, scaled(200, setting), onKeysOf(locker)),
   );
 }
 
 export async function postgresThroughput(setting: Setting): Promise<Result> {
   const title = `Postgres, ${IN_FLIGHT} in flight on distinct keys`;
-  return compare(title, 'turn', setting, 40, [threeStatements, twoStatements, pipelined], (locker) =>
+  return compare(title, 'turn', setting, 40, [threeStatements, twoStatements, pipelined, ours], (locker) =>
     manyInFlight(locker.name, scaled(1000, setting), IN_FLIGHT, onKeysOf(locker)),
   );
 }
