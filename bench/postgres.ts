@@ -20,7 +20,8 @@ const bare =
 const threeStatements = bare({ name: 'bare: advisory lock, token, unlock' });
 const twoStatements = bare({ name: 'bare, lock and token in one statement', joined: true });
 const pipelined = bare({ name: 'bare, pipelined', pipeline: true });
-const ours: Open = async (url) => acquireAndRelease(await openManager({ store: await connectPostgres(url) }), { waits: false });
+const ours: Open = async (url) =>
+  acquireAndRelease(await openManager({ store: await connectPostgres(url) }), { waits: false });
 
 export async function postgresLone(setting: Setting): Promise<Result> {
   return compare(
