@@ -8,6 +8,10 @@ export interface HeldKey {
   readonly id: LockId;
   readonly owner: string;
   lease: Deadline;
+  /** Only Postgres has it, and our session shows that. */
+  alone: boolean;
+  /** While that is about to change. */
+  changing: Promise<void> | undefined;
   /** To be told when it is gone without a release. */
   readonly listeners: Set<() => void>;
 }
@@ -34,8 +38,9 @@ export class HeldKeys {
     return held?.owner === owner && held.lease.remaining > 0 ? held : undefined;
   }
 
-  add(key: string, id: LockId, owner: string, ttlMs: number): HeldKey {
-    const held: HeldKey = { key, id, owner, lease: this.#lease(ttlMs), listeners: new Set() };
+  add(key: string, id: LockId, owner: string, ttlMs: number, alone: boolean): HeldKey {
+    const lease = this.#lease(ttlMs);
+    const held: HeldKey = { key, id, owner, lease, alone, changing: undefined, listeners: new Set() };
     this.#held.set(id.lock, held);
     this.#schedule(held);
     return held;

@@ -1,3 +1,4 @@
+import { ALONE } from './lock-id.js';
 import type { Statement } from './session.js';
 
 /** The server's clock in µs, as the tokens of Redis are. */
@@ -34,13 +35,14 @@ from taken`,
 
 /**
  * In this order: a waiter first says that it waits, and then tries. Those of this very session do not show, and are told without the server. A notification costs a
- * write to disk, so it is sent only if someone waits.
+ * write to disk, so it is sent only if someone waits. $3: whether the lock is held alone.
  */
 export const RELEASE: Statement = {
   name: 'lock_release',
   text: `
 with freed as materialized (select pg_advisory_unlock($1::bigint) as freed)
 select freed,
+  case when $3::boolean then pg_advisory_unlock_shared(${ALONE}) end as dropped,
   case when freed and not pg_try_advisory_xact_lock($2::bigint) then pg_notify('${CHANNEL}', $1::bigint::text) end as told
 from freed`,
 };

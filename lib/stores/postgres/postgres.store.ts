@@ -1,62 +1,26 @@
-import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
-import type { AcquireResult, LockState, LockStore } from '../lock-store.js';
+import type { Authority, AuthorityState, PodReport } from '../failover/authority.js';
+import type { FallbackStore } from '../failover/fallback-store.js';
+import type { AcquireResult, LockState } from '../lock-store.js';
 import type { StoreContext } from '../store-source.js';
-import { FenceCleaning } from './fence-cleaning.js';
-import { FreeChannel } from './free-channel.js';
-import { HeldKeys, type HeldKey } from './held-keys.js';
-import { lockId, readable, type AdvisoryId, type LockId } from './lock-id.js';
-import { ACQUIRE, INSPECT, RAISE, RELEASE, RELEASE_KEEPING, UNDO } from './lock-statements.js';
+import { AdvisoryLocks, type Taken } from './advisory-locks.js';
+import { consult, move } from './authority-table.js';
+import { ACQUIRE_UNDER, BECOME_ALONE, CARRY } from './guarded-statements.js';
+import type { HeldKey } from './held-keys.js';
+import { lockId, readable } from './lock-id.js';
+import { ACQUIRE, INSPECT, RAISE } from './lock-statements.js';
 import type { ClientFactory, Row } from './pg-client.js';
-import { idleLimitMs, type PostgresSettings } from './postgres.options.js';
-import { SessionKeeper } from './session-keeper.js';
-import { idleLimit, setUp } from './session-setup.js';
-import { Session } from './session.js';
-
-/** How long `close` waits for the server to take note. */
-const GOODBYE_MS = 500;
+import type { PostgresSettings } from './postgres.options.js';
 
 /**
  * Advisory locks of PostgreSQL, all of this process on one connection of its own. They live as long as it does: when it breaks, every lock on it is lost, and its holder told.
  * The server does not know of the leases; that this process frees what is over, or else that the server ends its session, is what makes a ttl of them.
  */
-export class PostgresStore implements LockStore {
-  readonly #name: string;
-  readonly #keeper: SessionKeeper;
-  readonly #held: HeldKeys;
-  readonly #free = new FreeChannel();
-  /** Attempts under way. The server would give a session the lock that it already has. */
-  readonly #asking = new Map<AdvisoryId, Promise<void>>();
-  #idleLimitMs: number;
+export class PostgresStore implements FallbackStore {
+  readonly #locks: AdvisoryLocks;
 
-  constructor(
-    create: ClientFactory,
-    private readonly settings: PostgresSettings,
-    context: StoreContext,
-    runtime: Runtime,
-  ) {
-    const { host, port } = create();
-    this.#name = `postgres ${host}:${port}`;
-    this.#idleLimitMs = idleLimitMs(settings, context.ttlMs);
-    this.#held = new HeldKeys(runtime, (held) => this.#expired(held));
-    const cleaning = new FenceCleaning(runtime);
-    this.#keeper = new SessionKeeper(
-      () => new Session(create(), settings, runtime),
-      (session) => setUp(session, { ...settings, name: this.#name, idleLimitMs: this.#idleLimitMs }),
-      {
-        up: (session) => {
-          this.#free.up(session);
-          cleaning.up(session);
-        },
-        down: () => {
-          this.#free.down();
-          cleaning.down();
-          for (const held of this.#held.clear()) tellLost(held);
-        },
-      },
-      (message) => context.log(`${this.#name}: ${message}`),
-      runtime,
-    );
+  constructor(create: ClientFactory, settings: PostgresSettings, context: StoreContext, runtime: Runtime) {
+    this.#locks = new AdvisoryLocks(create, settings, context, runtime);
   }
 
   /**
@@ -64,63 +28,39 @@ export class PostgresStore implements LockStore {
    * @throws LockOptionsError when the server answers that it cannot work.
    */
   open(): Promise<void> {
-    return this.#keeper.open();
+    return this.#locks.open();
   }
 
   async acquire(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
-    const id = lockId(key);
-    for (;;) {
-      const session = this.#session(key);
-      const held = this.#held.find(id);
-      if (held && !this.#held.expire(held)) return { acquired: false, retryAfterMs: Math.ceil(held.lease.remaining) };
-      const asking = this.#asking.get(id.lock);
-      if (!asking) {
-        const attempt = this.#attempt(session, key, id, owner, ttlMs).finally(() => this.#asking.delete(id.lock));
-        this.#asking.set(id.lock, settled(attempt));
-        return attempt;
-      }
-      await asking;
-    }
+    return toResult(await this.#locks.take(key, owner, ttlMs, { statement: ACQUIRE }));
   }
 
   async renew(key: string, owner: string, ttlMs: number): Promise<boolean> {
-    const session = this.#session(key);
-    const id = lockId(key);
-    const held = this.#held.owned(id, owner);
-    if (!held) return false;
-    this.#cover(session, ttlMs);
-    await session.alive().catch((error: unknown) => this.#unavailable(key, error));
-    if (session.lost) this.#unavailable(key, session.lost);
-    if (this.#held.owned(id, owner) !== held) return false;
-    this.#held.renew(held, ttlMs);
-    return true;
+    const held = this.#owned(key, owner);
+    return held ? this.#locks.prolong(held, ttlMs, (session) => session.alive()) : false;
   }
 
   async release(key: string, owner: string, keepForMs = 0): Promise<boolean> {
-    const session = this.#session(key);
-    const held = this.#held.owned(lockId(key), owner);
+    const held = this.#owned(key, owner);
     if (!held) return false;
-    this.#held.remove(held);
-    await this.#giveBack(session, held, keepForMs);
+    await this.#locks.giveBack(held, keepForMs);
     return true;
   }
 
   async raise(key: string, owner: string, fencingToken: number): Promise<boolean> {
-    const session = this.#session(key);
-    const id = lockId(key);
-    if (!this.#held.owned(id, owner)) return false;
-    return (await this.#ask(key, () => session.ask(RAISE, [id.lock, owner, fencingToken]))).length > 0;
+    const held = this.#owned(key, owner);
+    return held ? (await this.#locks.ask(key, RAISE, [held.id.lock, owner, fencingToken])).length > 0 : false;
   }
 
   async inspect(key: string): Promise<LockState> {
-    const session = this.#session(key);
     const id = lockId(key);
-    const held = this.#held.find(id);
-    if (held) this.#held.expire(held);
-    const [row = {}] = await this.#ask(key, () => session.ask(INSPECT, [id.lock]));
+    this.#locks.session(key);
+    const held = this.#locks.held.find(id);
+    if (held) this.#locks.held.expire(held);
+    const [row = {}] = await this.#locks.ask(key, INSPECT, [id.lock]);
     const keptMs = Number(row['kept_ms'] ?? 0);
     if (row['locked'] !== 't' && keptMs <= 0) return { locked: false };
-    const remainingMs = this.#held.find(id)?.lease.remaining ?? (keptMs > 0 ? keptMs : undefined);
+    const remainingMs = this.#locks.held.find(id)?.lease.remaining ?? (keptMs > 0 ? keptMs : undefined);
     return {
       locked: true,
       ...(row['owner'] ? { owner: row['owner'] } : {}),
@@ -130,104 +70,84 @@ export class PostgresStore implements LockStore {
   }
 
   onFree(key: string, wake: () => void): () => void {
-    return this.#free.subscribe(key, wake);
+    return this.#locks.free.subscribe(key, wake);
   }
 
   onLoss(key: string, owner: string, lost: () => void): () => void {
-    const held = this.#held.owned(lockId(key), owner);
-    // Gone between its grant and this call: said as soon as the caller can hear it.
+    const held = this.#locks.held.owned(lockId(key), owner);
     const listeners = held?.listeners ?? new Set();
     listeners.add(lost);
+    // Gone between its grant and this call: said as soon as the caller can hear it.
     if (!held) queueMicrotask(() => listeners.has(lost) && lost());
     return () => void listeners.delete(lost);
   }
 
   async close(): Promise<void> {
-    await this.#keeper.close(GOODBYE_MS);
+    await this.#locks.close();
   }
 
-  async #attempt(session: Session, key: string, id: LockId, owner: string, ttlMs: number): Promise<AcquireResult> {
-    this.#cover(session, ttlMs);
-    const [row = {}] = await this.#ask(key, async () => {
-      try {
-        return await session.ask(ACQUIRE, [id.lock, readable(key), owner]);
-      } catch (error) {
-        this.#undo(session, id);
-        throw error;
-      }
+  async acquireUnder(
+    state: 'POSTGRES' | 'BOTH',
+    key: string,
+    owner: string,
+    ttlMs: number,
+  ): Promise<AcquireResult | undefined> {
+    const attempt = { statement: ACQUIRE_UNDER, values: [state], alone: state === 'POSTGRES' };
+    const taken = await this.#locks.take(key, owner, ttlMs, attempt);
+    return 'row' in taken && isElsewhere(taken.row) ? undefined : toResult(taken);
+  }
+
+  async carry(
+    epoch: number,
+    key: string,
+    owner: string,
+    ttlMs: number,
+    fencingToken: number,
+  ): Promise<boolean | undefined> {
+    const attempt = { statement: CARRY, values: [epoch, fencingToken, false, false], alone: true };
+    const taken = await this.#locks.take(key, owner, ttlMs, attempt);
+    if ('row' in taken) return isElsewhere(taken.row) ? undefined : taken.row['token'] != null;
+    if (taken.by.owner !== owner) return false;
+    return this.#locks.becomeAlone(taken.by, ttlMs, async (session, already) => {
+      const values = [taken.by.id.lock, readable(key), owner, epoch, fencingToken, true, already];
+      const [row = {}] = await session.ask(CARRY, values);
+      return row['token'] != null;
     });
-    // Its answer and the end of the connection may come in one packet.
-    if (session.lost) this.#unavailable(key, session.lost);
-    if (row['token']) {
-      this.#held.add(key, id, owner, ttlMs);
-      return { acquired: true, fencingToken: Number(row['token']) };
-    }
-    const keptMs = Number(row['kept_ms'] ?? 0);
-    return keptMs > 0 ? { acquired: false, retryAfterMs: keptMs } : { acquired: false };
   }
 
-  async #giveBack(session: Session, { key, id, owner }: HeldKey, keepForMs: number): Promise<void> {
-    const [row] = await this.#ask(key, async () => {
-      try {
-        return await (keepForMs > 0
-          ? session.ask(RELEASE_KEEPING, [id.lock, readable(key), owner, keepForMs])
-          : session.ask(RELEASE, [id.lock, id.waiters]));
-      } catch (error) {
-        this.#undo(session, id);
-        throw error;
-      }
+  async renewAlone(key: string, owner: string, ttlMs: number, alone: boolean): Promise<boolean | undefined> {
+    const held = this.#owned(key, owner);
+    if (!held) return false;
+    if (!alone) return this.#locks.becomeShared(held, ttlMs);
+    return this.#locks.becomeAlone(held, ttlMs, async (session, already) => {
+      const [row] = await session.ask(BECOME_ALONE, [already]);
+      return row?.['marked'] === 't';
     });
-    if (row?.['freed'] !== 't') {
-      const reason = new Error('the session no longer had a lock that it was to give back');
-      session.lose(reason);
-      this.#unavailable(key, reason);
-    }
-    this.#free.wake(id.lock);
   }
 
-  #expired(held: HeldKey): void {
-    tellLost(held);
-    // Nobody waits for it; if it fails, the session is gone, and the lock with it.
-    this.#giveBack(this.#session(held.key), held, 0).catch(() => undefined);
+  consult(report: PodReport): Promise<Authority> {
+    return this.#locks.query((session) => consult(session, report));
   }
 
-  /** The server must not end the session of a frozen holder before its lease is over. Answered before anything that is asked later. */
-  #cover(session: Session, ttlMs: number): void {
-    const limitMs = idleLimitMs(this.settings, ttlMs);
-    if (limitMs <= this.#idleLimitMs) return;
-    this.#idleLimitMs = limitMs;
-    session.ask(idleLimit(limitMs)).catch((error: Error) => session.lose(error));
+  move(epoch: number, to: AuthorityState, reason: string): Promise<Authority> {
+    return this.#locks.query((session) => move(session, epoch, to, reason));
   }
 
-  #undo(session: Session, id: LockId): void {
-    session.ask(UNDO, [id.lock]).catch((error: Error) => session.lose(error));
-  }
-
-  #session(key: string): Session {
-    try {
-      return this.#keeper.session;
-    } catch (error) {
-      return this.#unavailable(key, error);
-    }
-  }
-
-  async #ask(key: string, ask: () => Promise<readonly Row[]>): Promise<readonly Row[]> {
-    return ask().catch((error: unknown) => this.#unavailable(key, error));
-  }
-
-  #unavailable(key: string, cause: unknown): never {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new LockUnavailableError(key, [{ node: this.#name, reason }]);
+  /** @throws LockUnavailableError while there is no connection: what was held on the last one is lost, but nobody can tell what is held now. */
+  #owned(key: string, owner: string): HeldKey | undefined {
+    this.#locks.session(key);
+    return this.#locks.held.owned(lockId(key), owner);
   }
 }
 
-function tellLost({ listeners }: HeldKey): void {
-  for (const lost of [...listeners]) lost();
+function toResult(taken: Taken): AcquireResult {
+  if ('by' in taken) return { acquired: false, retryAfterMs: Math.ceil(taken.by.lease.remaining) };
+  const { token, kept_ms: keptMs } = taken.row;
+  if (token) return { acquired: true, fencingToken: Number(token) };
+  return Number(keptMs ?? 0) > 0 ? { acquired: false, retryAfterMs: Number(keptMs) } : { acquired: false };
 }
 
-function settled(attempt: Promise<unknown>): Promise<void> {
-  return attempt.then(
-    () => undefined,
-    () => undefined,
-  );
+/** The row names another state, or is about to: a change to REDIS is looking whether anything is alone. */
+function isElsewhere({ permitted, marked }: Row): boolean {
+  return permitted !== 't' || marked !== 't';
 }

@@ -22,6 +22,7 @@ create table if not exists distributed_lock_authority (
   lease_ms bigint not null,
   ttl_ms bigint not null,
   token_floor bigint not null,
+  token_lead bigint not null,
   token_ceiling bigint not null
 );
 
