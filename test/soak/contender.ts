@@ -5,7 +5,7 @@ import { LockBusyError, LockUnavailableError } from '../../lib/errors.js';
 import { LockManager } from '../../lib/lock-manager.js';
 import type { Lock } from '../../lib/lock.js';
 import { connectRedis } from '../../lib/stores/redis/redis.store.js';
-import { Prng } from '../stores/redis/simulation/prng.js';
+import { Prng } from '../simulation/prng.js';
 import type { Hold } from './audit.js';
 
 export interface ContenderTerms {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisServer } from '../support/redis-server.js';
-import type { Prng } from '../stores/redis/simulation/prng.js';
+import type { Prng } from '../simulation/prng.js';
 
 /** Lets one node at a time crash and come back empty, or hang. */
 export class NodeFaults {

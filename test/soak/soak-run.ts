@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ChildProcess } from '../support/child-process.js';
 import { startRedisNodes, stopAll } from '../support/redis-server.js';
-import { Prng } from '../stores/redis/simulation/prng.js';
+import { Prng } from '../simulation/prng.js';
 import { Audit, type Hold } from './audit.js';
 import type { ContenderTerms } from './contender.js';
 import { NodeFaults } from './node-faults.js';

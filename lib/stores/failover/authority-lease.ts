@@ -123,7 +123,8 @@ export class AuthorityLease {
 
   #report() {
     const { leaseMs } = this.terms;
-    const tokenSeen = Math.max(this.#tokenSeen, Math.ceil(this.runtime.clock.wall()) * TOKENS_PER_MS);
+    const ownClock = Math.ceil(this.runtime.clock.wall()) * TOKENS_PER_MS + (this.authority?.tokenLead ?? 0);
+    const tokenSeen = Math.max(this.#tokenSeen, ownClock);
     return { pod: this.pod, leaseMs, ttlMs: this.#ttlMs, tokenSeen, redis: this.health.state, countsForMs: leaseMs };
   }
 

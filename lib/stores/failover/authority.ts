@@ -16,6 +16,11 @@ export interface Authority {
   readonly ttlMs: number;
   /** Redis gives out tokens above this one … */
   readonly tokenFloor: number;
+  /**
+   * … and proposes them this much ahead of the clock, so that they go on rising with it: only the clock keeps them rising when a Redis has lost its memory. In the
+   * unit of tokens, a µs. It is what the floor was above the clock of Postgres when the authority came back to Redis.
+   */
+  readonly tokenLead: number;
   /** … and up to this one; Postgres gives out those above it. It rises only in the state REDIS. */
   readonly tokenCeiling: number;
   /** How many processes have reported lately, and how many of them say of Redis that it has been out of reach, or well, for a while. */

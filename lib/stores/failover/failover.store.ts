@@ -103,8 +103,8 @@ export class FailoverStore implements LockStore {
   }
 
   async #acquireOnRedis(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
-    const { epoch, tokenFloor = 0 } = this.lease.authority ?? {};
-    this.redis.proposeAbove(tokenFloor);
+    const { epoch, tokenFloor = 0, tokenLead } = this.lease.authority ?? {};
+    this.redis.proposeAbove(tokenFloor, tokenLead);
     const result = await this.redis.acquire(key, owner, ttlMs);
     if (!result.acquired) return result;
     const { fencingToken } = result;

@@ -29,12 +29,12 @@ export interface FallbackStore extends LockStore {
 
   raise(key: string, owner: string, fencingToken: number): Promise<boolean>;
 
-  /** Reports, and reads the row; makes it (REDIS, epoch 1) if there is none. In REDIS it lifts `tokenCeiling` well above all that is known. */
+  /** Reports, and reads the row; makes it (REDIS, epoch 1) if there is none. In REDIS it lifts `tokenCeiling` well above all that is known: `tokenFloor`, `tokenSeen`, and the clock + `tokenLead`. */
   consult(report: PodReport): Promise<Authority>;
 
   /**
    * Changes the state, if the row is still in `epoch`, and returns the row as it is then. To REDIS only if no lock is held alone; from BOTH to REDIS
-   * `tokenFloor` becomes the highest token this store ever gave out.
+   * `tokenFloor` becomes the highest token this store ever gave out or set aside, and `tokenLead` what that is above this store's clock (0 at least).
    */
   move(epoch: number, to: AuthorityState, reason: string): Promise<Authority>;
 }

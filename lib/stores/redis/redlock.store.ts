@@ -31,6 +31,8 @@ export class RedlockStore implements PrimaryStore {
   /** Renewals whose answers still come in. A release supersedes them, or they might heal back a key that it has just freed. */
   readonly #renewals = new Map<string, { superseded: boolean }>();
   #lastProposal = 0;
+  /** How far proposals are ahead of the clock. */
+  #lead = 0;
   #toldUncovered = false;
 
   constructor(
@@ -109,7 +111,8 @@ export class RedlockStore implements PrimaryStore {
     return this.#poll(this.nodes, 'commit', key, owner, 0, fencingToken, (ballot) => this.#agreed(key, ballot));
   }
 
-  proposeAbove(fencingToken: number): void {
+  proposeAbove(fencingToken: number, lead = this.#lead): void {
+    this.#lead = lead;
     this.#lastProposal = Math.max(this.#lastProposal, fencingToken);
   }
 
@@ -195,7 +198,8 @@ export class RedlockStore implements PrimaryStore {
 
   #propose(): number {
     const { clock, random } = this.runtime;
-    const shaped = Math.floor(clock.wall()) * PROPOSALS_PER_MS + Math.floor(random.fraction() * PROPOSALS_PER_MS);
+    const shaped =
+      Math.floor(clock.wall()) * PROPOSALS_PER_MS + Math.floor(random.fraction() * PROPOSALS_PER_MS) + this.#lead;
     // Above the last one, even if the clock stands still or goes back: nodes that came up empty know no better.
     return (this.#lastProposal = Math.max(this.#lastProposal + 1, shaped));
   }

@@ -6,7 +6,7 @@ import { keyNames, MARKER_KEY } from '../../../lib/stores/redis/lock-scripts.js'
 import { RedisNode } from '../../../lib/stores/redis/redis-node.js';
 import { RedisServer, stopAll } from '../../support/redis-server.js';
 import { ModelNode } from './simulation/model-node.js';
-import { Prng } from './simulation/prng.js';
+import { Prng } from '../../simulation/prng.js';
 
 /** Long enough that nothing expires by itself while a test runs. */
 const TTL_MS = 3_600_000;

@@ -1,4 +1,4 @@
-import type { Promises } from './grant-log.js';
+import type { Promises } from '../../../simulation/grant-log.js';
 import type { ModelNode } from './model-node.js';
 
 /**

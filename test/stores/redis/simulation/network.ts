@@ -1,9 +1,7 @@
 import type { LockNode, NodeReply, NodeRequest } from '../../../../lib/stores/redis/lock-node.js';
 import type { ModelNode } from './model-node.js';
-import type { Prng } from './prng.js';
-
-/** Told what happens, where someone listens. */
-export type Trace = (event: string) => void;
+import type { Trace } from '../../../simulation/campaign.js';
+import type { Prng } from '../../../simulation/prng.js';
 
 export interface Faults {
   readonly lossRate: number;

@@ -1,9 +1,10 @@
 import { Deadline, now, validity } from '../../../../lib/deadline.js';
 import type { Clock } from '../../../../lib/runtime.js';
 import { RedlockStore } from '../../../../lib/stores/redis/redlock.store.js';
-import type { GrantLog, Lease } from './grant-log.js';
-import type { Network, Sender, Trace } from './network.js';
-import type { Prng } from './prng.js';
+import type { GrantLog, Lease } from '../../../simulation/grant-log.js';
+import type { Trace } from '../../../simulation/campaign.js';
+import type { Network, Sender } from './network.js';
+import type { Prng } from '../../../simulation/prng.js';
 
 export interface PodTerms {
   readonly name: string;

@@ -1,16 +1,11 @@
 import { setImmediate } from 'node:timers';
+import type { RunResult, Trace } from '../../../simulation/campaign.js';
 import { type Conditions, promisesUnder } from './conditions.js';
-import { GrantLog, type Promises } from './grant-log.js';
+import { GrantLog, type Promises } from '../../../simulation/grant-log.js';
 import { ModelNode } from './model-node.js';
-import { Network, type Trace } from './network.js';
+import { Network } from './network.js';
 import { Pod } from './pod.js';
-import { Prng } from './prng.js';
-
-export interface RunResult {
-  readonly seed: number;
-  readonly grants: number;
-  readonly violations: readonly string[];
-}
+import { Prng } from '../../../simulation/prng.js';
 
 const STEPS = 400;
 const PODS = 4;

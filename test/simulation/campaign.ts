@@ -1,37 +1,52 @@
-import type { Scenario } from './scenarios.js';
-import { type RunResult, simulate } from './world.js';
+export interface RunResult {
+  readonly seed: number;
+  readonly grants: number;
+  readonly violations: readonly string[];
+}
 
-export interface CampaignResult {
-  readonly scenario: Scenario;
-  readonly runs: number;
+export type Trace = (event: string) => void;
+
+/** One run of some conditions; all of it follows from the seed. */
+export type Simulate<C, R extends RunResult> = (seed: number, conditions: C, trace?: Trace) => Promise<R>;
+
+export interface Named {
+  readonly name: string;
+}
+
+export interface CampaignResult<R extends RunResult = RunResult> {
+  readonly scenario: Named;
+  readonly results: readonly R[];
   readonly grants: number;
   /** The runs in which a promise was broken. */
-  readonly broken: readonly RunResult[];
+  readonly broken: readonly R[];
 }
 
 /** Runs take turns, since each mostly waits for its promises to settle. They share nothing, so the result does not depend on it. */
 const AT_ONCE = 64;
 
 /** Stops early when `enough` runs have broken a promise. */
-export async function campaign(
-  scenario: Scenario,
+export async function campaign<C extends Named, R extends RunResult>(
+  simulate: Simulate<C, R>,
+  scenario: C,
   firstSeed: number,
   runs: number,
   enough = Infinity,
-): Promise<CampaignResult> {
-  const broken: RunResult[] = [];
+): Promise<CampaignResult<R>> {
+  const results: R[] = [];
+  const broken: R[] = [];
   let grants = 0;
   let next = firstSeed;
   const worker = async (): Promise<void> => {
     while (next < firstSeed + runs && broken.length < enough) {
       const result = await simulate(next++, scenario);
+      results.push(result);
       grants += result.grants;
       if (result.violations.length > 0) broken.push(result);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   broken.sort((a, b) => a.seed - b.seed);
-  return { scenario, runs, grants, broken };
+  return { scenario, results, grants, broken };
 }
 
 /** What was broken in the first such run, and how to see it happen again. */
