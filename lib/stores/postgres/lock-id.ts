@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** What an advisory lock is taken on, as the decimal text of a signed 64-bit number: a JavaScript number cannot hold it. */
 export type AdvisoryId = string;
@@ -20,22 +20,31 @@ export const MAKING_TABLES = advisoryId('tables', '');
 /** Held while old rows are looked for. */
 export const CLEANING = advisoryId('cleaning', '');
 
+/** One digest for both: it is computed several times for each lock. */
 export function lockId(key: string): LockId {
-  return { lock: advisoryId('lock', key), waiters: advisoryId('waiters', key) };
+  const digest = digestOf('lock', key);
+  return { lock: signed64(digest, 0), waiters: signed64(digest, 1) };
 }
 
 function advisoryId(use: string, key: string): AdvisoryId {
-  return createHash('sha256')
-    .update(`nestjs-fenced-lock:${use}:`)
-    .update(exactBytes(key))
-    .digest()
-    .readBigInt64BE(0)
-    .toString();
+  return signed64(digestOf(use, key), 0);
 }
 
+function digestOf(use: string, key: string): string {
+  const prefix = `nestjs-fenced-lock:${use}:`;
+  return hash(
+    'sha256',
+    LONE_SURROGATE.test(key) ? Buffer.concat([Buffer.from(prefix), exactBytes(key)]) : prefix + key,
+  );
+}
+
+/** The 64 bits of a hexadecimal text that stand in this place. */
+function signed64(hex: string, place: number): string {
+  return BigInt.asIntN(64, BigInt(`0x${hex.slice(place * 16, (place + 1) * 16)}`)).toString();
+}
+
+/** UTF-8 would make all lone surrogates the same; 0xff begins no UTF-8 text. */
 function exactBytes(key: string): Buffer {
-  if (!LONE_SURROGATE.test(key)) return Buffer.from(key, 'utf8');
-  // UTF-8 would make all lone surrogates the same; 0xff begins no UTF-8 text.
   return Buffer.concat([Buffer.of(0xff), Buffer.from(key, 'utf16le')]);
 }
 
