@@ -15,6 +15,8 @@ import { LockExceptionFilter } from './lock-exception.filter.js';
 import { LockManager } from './lock-manager.js';
 import { bindLockManagers } from './nest/lock-binding.js';
 import { checkedManagerName, importOf, lockManagerToken } from './nest/lock-tokens.js';
+import { systemRuntime } from './runtime.js';
+import { openFailover } from './stores/failover/open-failover.js';
 import type { LockStore } from './stores/lock-store.js';
 import { connectRedis } from './stores/redis/redis.store.js';
 
@@ -135,12 +137,20 @@ async function createManager(settings: LockModuleSettings): Promise<LockManager>
 }
 
 async function openStore({ source, ttlMs, nodeTimeout, quarantine }: LockModuleSettings): Promise<LockStore> {
-  if ('store' in source) return source.store;
-  return connectRedis({
-    nodes: source.nodes,
-    ttlMs,
-    log: (message: string) => logger.warn(message),
+  const context = { ttlMs, log: (message: string) => logger.warn(message) };
+  if ('store' in source) return 'open' in source.store ? source.store.open(context) : source.store;
+  const { nodes, fallback } = source;
+  const redis = await connectRedis({
+    ...{ nodes, ...context },
     ...(nodeTimeout === undefined ? {} : { nodeTimeout }),
     ...(quarantine === undefined ? {} : { quarantine }),
   });
+  if (!fallback) return redis;
+  try {
+    const standIn = await fallback.source.open(context);
+    return await openFailover(redis, standIn, fallback.terms, context, systemRuntime);
+  } catch (error) {
+    await redis.close?.();
+    throw error;
+  }
 }

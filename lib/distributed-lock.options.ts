@@ -1,9 +1,12 @@
 import { toMs, type Duration } from './duration.js';
 import { LockOptionsError } from './errors.js';
 import { toTerms, type LockDefaults } from './lock.options.js';
+import { toFailoverTerms, type FailoverOptions, type FailoverTerms } from './stores/failover/failover.options.js';
+import type { FallbackStore } from './stores/failover/fallback-store.js';
 import type { LockStore } from './stores/lock-store.js';
 import type { RedisNodeEntry } from './stores/redis/redis-client.js';
 import { checkNodes } from './stores/redis/redis.store.js';
+import type { StoreSource } from './stores/store-source.js';
 
 /** Options of `DistributedLockModule.forRoot()`. */
 export interface DistributedLockModuleOptions {
@@ -12,8 +15,12 @@ export interface DistributedLockModuleOptions {
    * more, an odd number, independent of each other: Redlock, which goes on while a majority is well. Default: `['redis://localhost:6379']`.
    */
   readonly nodes?: readonly RedisNodeEntry[];
-  /** Any other store, in place of `nodes`. */
-  readonly store?: LockStore;
+  /** Any other store, in place of `nodes`: `postgres('postgres://…')`, or a `LockStore` such as `new MemoryStore()`. */
+  readonly store?: LockStore | StoreSource;
+  /** What stands in for `nodes` while they are out of reach: `postgres('postgres://…')` of `nestjs-fenced-lock/postgres`. docs/failover.md says what that promises. */
+  readonly fallback?: StoreSource<FallbackStore>;
+  /** How and when locks move to the `fallback` and back. */
+  readonly failover?: FailoverOptions;
   /** What every lock of this manager starts from; an acquisition's own options come on top. */
   readonly defaults?: LockDefaults;
   /**
@@ -34,12 +41,19 @@ export interface DistributedLockModuleOptions {
 }
 
 const DEFAULT_NODES: readonly RedisNodeEntry[] = ['redis://localhost:6379'];
-const KNOWN = ['nodes', 'store', 'defaults', 'nodeTimeout', 'quarantine', 'shutdownTimeout'];
+const KNOWN = ['nodes', 'store', 'fallback', 'failover', 'defaults', 'nodeTimeout', 'quarantine', 'shutdownTimeout'];
 const LEAST_NODE_TIMEOUT_MS = 1;
+
+export interface Fallback {
+  readonly source: StoreSource<FallbackStore>;
+  readonly terms: FailoverTerms;
+}
 
 /** Checked module options, with what they leave open filled in. */
 export interface LockModuleSettings {
-  readonly source: { readonly store: LockStore } | { readonly nodes: readonly RedisNodeEntry[] };
+  readonly source:
+    | { readonly store: LockStore | StoreSource }
+    | { readonly nodes: readonly RedisNodeEntry[]; readonly fallback: Fallback | undefined };
   readonly defaults: LockDefaults;
   readonly ttlMs: number;
   readonly nodeTimeout: Duration | undefined;
@@ -62,11 +76,11 @@ export function toSettings(options: DistributedLockModuleOptions | undefined): L
       throw new LockOptionsError('module option', name, remedy);
     }
   }
-  const { nodes = DEFAULT_NODES, store, defaults = {}, nodeTimeout, quarantine, shutdownTimeout } = options;
+  const { nodes = DEFAULT_NODES, store, fallback, defaults = {}, nodeTimeout, quarantine, shutdownTimeout } = options;
   if (nodeTimeout !== undefined) toMs('nodeTimeout', nodeTimeout, LEAST_NODE_TIMEOUT_MS);
   if (quarantine !== undefined) toMs('quarantine', quarantine);
   if (store !== undefined) {
-    for (const [name, value] of Object.entries({ nodes: options.nodes, nodeTimeout, quarantine })) {
+    for (const [name, value] of Object.entries({ nodes: options.nodes, nodeTimeout, quarantine, fallback })) {
       if (value === undefined) continue;
       throw new LockOptionsError(
         name,
@@ -79,7 +93,7 @@ export function toSettings(options: DistributedLockModuleOptions | undefined): L
     checkNodes(nodes);
   }
   return {
-    source: store ? { store } : { nodes },
+    source: store ? { store } : { nodes, fallback: toFallback(fallback, options.failover) },
     defaults,
     ttlMs: toTerms(defaults).ttlMs,
     nodeTimeout,
@@ -88,7 +102,22 @@ export function toSettings(options: DistributedLockModuleOptions | undefined): L
   };
 }
 
-function checkStore(store: Partial<LockStore>): void {
+function toFallback(
+  source: StoreSource<FallbackStore> | undefined,
+  failover: FailoverOptions | undefined,
+): Fallback | undefined {
+  if (source === undefined) {
+    if (failover === undefined) return undefined;
+    throw new LockOptionsError('failover', failover, 'it needs a `fallback`, such as postgres(…), to move locks to.');
+  }
+  if (typeof source?.open !== 'function') {
+    throw new LockOptionsError('fallback', source, "give postgres('postgres://…') of nestjs-fenced-lock/postgres.");
+  }
+  return { source, terms: toFailoverTerms(failover) };
+}
+
+function checkStore(store: Partial<LockStore & StoreSource>): void {
+  if (typeof store?.open === 'function') return;
   for (const verb of ['acquire', 'renew', 'release'] as const) {
     if (typeof store?.[verb] === 'function') continue;
     throw new LockOptionsError('store', store, `it has no ${verb}(); give a LockStore such as new MemoryStore().`);

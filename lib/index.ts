@@ -39,6 +39,9 @@ export {
 
 // Stores
 export type { AcquireResult, LockState, LockStore } from './stores/lock-store.js';
+export type { StoreContext, StoreSource } from './stores/store-source.js';
+export type { AuthorityState } from './stores/failover/authority.js';
+export type { AuthorityChange, FailoverOptions } from './stores/failover/failover.options.js';
 export { MemoryStore } from './stores/memory.store.js';
 export type { RedisClient, RedisNodeEntry, RedisNodeOptions } from './stores/redis/redis-client.js';
 export { connectRedis, type RedisStoreOptions } from './stores/redis/redis.store.js';

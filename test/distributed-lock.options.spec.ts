@@ -46,6 +46,38 @@ describe('module options', () => {
     expect(() => toSettings({ store, quarantine: 5 })).toThrow(/quarantine/);
   });
 
+  it('take a fallback beside the nodes, with how and when to move to it', () => {
+    const fallback = { open: async () => Promise.reject(new Error('not opened here')) } as never;
+    const { source } = toSettings({ nodes: [url('a')], fallback, failover: { policy: 'available', lease: '3s' } });
+    expect(source).toMatchObject({ fallback: { source: fallback, terms: { available: true, leaseMs: 3000 } } });
+    const plain = toSettings({ nodes: [url('a')], fallback }).source;
+    expect(plain).toMatchObject({
+      fallback: { terms: { available: false, leaseMs: 6000, failoverAfterMs: 4000, returnAfterMs: 10_000 } },
+    });
+  });
+
+  it('take a store that is yet to be opened', () => {
+    const store = { open: async () => new MemoryStore() };
+    expect(toSettings({ store }).source).toEqual({ store });
+  });
+
+  it('refuse a fallback that is none, one beside a store, and terms without one', () => {
+    const fallback = { open: async () => Promise.reject(new Error('not opened here')) } as never;
+    expect(() => toSettings({ fallback: new MemoryStore() as never })).toThrow(/fallback.*postgres\(/);
+    expect(() => toSettings({ store: new MemoryStore(), fallback })).toThrow(/fallback.*cannot go with `store`/);
+    expect(() => toSettings({ failover: { policy: 'strict' } })).toThrow(/failover.*needs a `fallback`/);
+    for (const failover of [
+      { policy: 'maybe' },
+      { lease: '1ms' },
+      { lease: 'x' },
+      { after: 1 },
+      null,
+      { onAuthorityChange: 1 },
+    ]) {
+      expect(() => toSettings({ fallback, failover: failover as never })).toThrow(LockOptionsError);
+    }
+  });
+
   it('refuse a node that is listed twice: one Redis would have two votes', () => {
     const client = {};
     expect(() => toSettings({ nodes: [url('a'), url('a'), url('b')] })).toThrow(/nodes.*listed twice/);

@@ -1,7 +1,6 @@
 import { toMs, type Duration } from '../../duration.js';
 import { LockOptionsError } from '../../errors.js';
 import { systemRuntime, type Runtime } from '../../runtime.js';
-import type { LockStore } from '../lock-store.js';
 import { connect } from './connection.js';
 import { isRedisClient, type RedisNodeEntry } from './redis-client.js';
 import { RedisNode } from './redis-node.js';
@@ -36,7 +35,10 @@ const CONNECT_LIMIT_MS = 2000;
  * Opens the connections and waits, for up to 2 s, until they are ready. Nodes out of reach are logged, and join when they come up.
  * @throws LockOptionsError
  */
-export async function connectRedis(options: RedisStoreOptions, runtime: Runtime = systemRuntime): Promise<LockStore> {
+export async function connectRedis(
+  options: RedisStoreOptions,
+  runtime: Runtime = systemRuntime,
+): Promise<RedlockStore> {
   checkNodes(options.nodes);
   const lone = options.nodes.length === 1;
   const nodeTimeoutMs = toMsOr('nodeTimeout', options.nodeTimeout, 1, lone ? LONE_NODE_TIMEOUT_MS : NODE_TIMEOUT_MS);
