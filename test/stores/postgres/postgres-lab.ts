@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from '@jest/globals';
 import pg from 'pg';
 import { systemRuntime } from '../../../lib/runtime.js';
 import { connectPostgres, PostgresStore, type PostgresOptions } from '../../../lib/stores/postgres/index.js';
 import type { PgClient } from '../../../lib/stores/postgres/pg-client.js';
 import { toPostgresSettings } from '../../../lib/stores/postgres/postgres.options.js';
+import { eventually } from '../../support/eventually.js';
 import { PostgresServer } from '../../support/postgres-server.js';
 
 const NAME = 'nestjs-fenced-lock';
@@ -73,6 +76,14 @@ export class PostgresLab {
   async advisoryLocks(): Promise<number> {
     const [row] = await this.rows(`select count(*)::int as locks from pg_locks where locktype = 'advisory'`);
     return row.locks;
+  }
+
+  /** What the server logs from now on; it keeps little. */
+  async logFromNow(): Promise<() => string> {
+    const mark = `mark ${randomUUID()}`;
+    await this.rows(`select '${mark}'`);
+    await eventually(() => expect(this.server.log).toContain(mark));
+    return () => this.server.log.slice(this.server.log.indexOf(mark));
   }
 
   /** Ends the sessions of the stores. */
