@@ -7,6 +7,7 @@ import { root, typeErrors } from './compiler.js';
 import { accountService } from './scenarios/account-service.js';
 import { firstExample } from './scenarios/first-example.js';
 import { guardedWrite } from './scenarios/guarded-write.js';
+import { locksModule } from './scenarios/locks-module.js';
 import { testing } from './scenarios/testing.js';
 import { threeSteps } from './scenarios/three-steps.js';
 import { ticketsController } from './scenarios/tickets-controller.js';
@@ -37,6 +38,7 @@ describe('the snippets of the README', () => {
   accountService(snippets);
   ticketsController(snippets);
   guardedWrite(snippets);
+  locksModule(snippets);
   testing(snippets);
 
   it('are each run by exactly one of these tests', () => {
