@@ -20,5 +20,7 @@ describe('lockId', () => {
   it('keeps keys apart that are the same in UTF-8', () => {
     const keys = ['\ud800', '\udbff', '\udc00', 'x\ud800', '\ud800x', '\ufffd'];
     expect(new Set(keys.map((key) => lockId(key).lock)).size).toBe(keys.length);
+    // the first one's UTF-16 is the other one's UTF-8
+    expect(lockId('\ud841\u4180').lock).not.toBe(lockId('A\u0600A').lock);
   });
 });
