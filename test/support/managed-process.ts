@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { clearTimeout, setTimeout } from 'node:timers';
-import { reapWithParent } from './reaper.js';
+import { reapWithParent } from '../../scripts/reaper.mjs';
 
 export interface Exit {
   code: number | null;

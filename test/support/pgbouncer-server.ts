@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { findPgBouncer } from '../../scripts/find-servers.mjs';
 import { freePort } from './free-port.js';
 import { ManagedProcess, removeFolder } from './managed-process.js';
-import { unprivileged } from './unprivileged.js';
+import { unprivileged } from '../../scripts/unprivileged.mjs';
 
 export interface PgBouncerOptions {
   /** The loopback port of the PostgreSQL behind it, or a server on such a port. It need not be up yet. */

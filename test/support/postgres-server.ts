@@ -1,13 +1,13 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { cpSync, readFileSync } from 'node:fs';
-import { chown, mkdtemp } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { findPostgresBin } from '../../scripts/find-servers.mjs';
+import { join } from 'node:path';
+import { createCluster, POSTGRES_READY, postgresUrl } from '../../scripts/postgres-cluster.mjs';
 import { freePort } from './free-port.js';
 import { ManagedProcess, removeFolder, waitUntilStopped } from './managed-process.js';
-import { unprivileged } from './unprivileged.js';
+
+type Cluster = Awaited<ReturnType<typeof createCluster>>;
 
 export interface PostgresServerOptions {
   port?: number;
@@ -23,20 +23,18 @@ export class PostgresServer {
     readonly port: number,
     private readonly options: PostgresServerOptions,
     readonly folder: string,
-    private readonly bin: string,
+    private readonly cluster: Cluster,
     private process: ManagedProcess,
   ) {}
 
   static async start(options: PostgresServerOptions = {}): Promise<PostgresServer> {
     const folder = await mkdtemp(join(tmpdir(), 'postgres-'));
     try {
-      if (unprivileged.uid !== undefined) await chown(folder, unprivileged.uid, unprivileged.gid!);
-      const bin = runnableBin(folder);
-      await initialise(bin, folder);
+      const cluster = await createCluster(folder);
       for (let attemptsLeft = 5; ; attemptsLeft--) {
         const port = options.port ?? (await freePort());
         try {
-          return new PostgresServer(port, options, folder, bin, await launch(bin, port, folder, options));
+          return new PostgresServer(port, options, folder, cluster, await launch(cluster, port, folder, options.args));
         } catch (error) {
           if (options.port !== undefined || attemptsLeft === 0 || !/in use/i.test(String(error))) throw error;
         }
@@ -48,7 +46,7 @@ export class PostgresServer {
   }
 
   get url(): string {
-    return `postgres://postgres@127.0.0.1:${this.port}/postgres`;
+    return postgresUrl(this.port);
   }
 
   get pid(): number {
@@ -106,58 +104,15 @@ export class PostgresServer {
   /** Ends the server, if it runs, as a crash would, and starts it on the same port with the same data. */
   async restart(): Promise<void> {
     await this.kill();
-    this.process = await launch(this.bin, this.port, this.folder, this.options);
+    this.process = await launch(this.cluster, this.port, this.folder, this.options.args);
   }
 }
 
-/** A clone below root's home cannot be read by "nobody"; then the server runs from a copy. */
-function runnableBin(folder: string): string {
-  const bin = findPostgresBin();
-  if (!bin) throw new Error('PostgreSQL was not found: run `node scripts/setup.mjs`');
-  const runs =
-    spawnSync(join(bin, 'postgres'), ['--version'], { ...unprivileged, cwd: '/', stdio: 'ignore' }).status === 0;
-  if (runs) return bin;
-  const copy = join(folder, 'server');
-  cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true });
-  return join(copy, 'bin');
-}
-
-async function initialise(bin: string, folder: string): Promise<void> {
-  await promisify(execFile)(
-    join(bin, 'initdb'),
-    ['-D', join(folder, 'data'), '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-    { ...unprivileged, cwd: folder, env: environment(folder) },
-  );
-}
-
-async function launch(
-  bin: string,
-  port: number,
-  folder: string,
-  { args = [] }: PostgresServerOptions,
-): Promise<ManagedProcess> {
-  const settings = {
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
-    fsync: 'off',
-    full_page_writes: 'off',
-    shared_buffers: '16MB',
-  };
-  const process = await ManagedProcess.start(
-    join(bin, 'postgres'),
-    [
-      ...['-D', join(folder, 'data'), '-p', String(port)],
-      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-      ...args,
-    ],
-    { ...unprivileged, cwd: folder, env: environment(folder), ownFolder: folder },
-  );
-  await process.said('ready to accept connections');
+async function launch(cluster: Cluster, port: number, folder: string, args: string[] = []): Promise<ManagedProcess> {
+  const { command, argsFor, options } = cluster;
+  const process = await ManagedProcess.start(command, [...argsFor(port), ...args], { ...options, ownFolder: folder });
+  await process.said(POSTGRES_READY);
   return process;
-}
-
-function environment(folder: string): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'], HOME: folder, LC_ALL: 'C', TZ: 'UTC' };
 }
 
 function childrenOf(pid: number): number[] {

@@ -13,21 +13,20 @@ kill -9 $pid $children 2>/dev/null
 [ -z "$1" ] || rm -rf "$1" 2>/dev/null || { sleep 1; rm -rf "$1"; }
 `;
 
-export interface Reaper {
-  watch(pid: number): void;
-  done(): void;
-}
-
-/** Started before the process it is for, so that there is no moment at which that one could be left behind. */
-export function reapWithParent(ownFolder = ''): Reaper {
+/**
+ * Started before the process it is for, so that there is no moment at which that one could be left behind.
+ * @param {string} [ownFolder]
+ * @returns {{ watch(pid: number): void, done(): void }}
+ */
+export function reapWithParent(ownFolder = '') {
   const shell = spawn('/bin/sh', ['-c', script, 'reaper', ownFolder], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
     cwd: '/',
   });
   shell.unref();
-  const pipe = shell.stdin;
-  (pipe as unknown as { unref(): void }).unref();
+  const pipe = /** @type {import('node:net').Socket} */ (shell.stdin);
+  pipe.unref();
   pipe.on('error', () => undefined);
   shell.on('error', () => undefined);
   return {
