@@ -3,6 +3,6 @@ export const { DistributedLockModule, LockManager, MemoryStore, WithLock } = (aw
   new URL('../dist/esm/index.js', import.meta.url).href
 )) as typeof import('nestjs-fenced-lock');
 
-export const { connectPostgres } = (await import(
+export const { postgres } = (await import(
   new URL('../dist/esm/stores/postgres/index.js', import.meta.url).href
 )) as typeof import('nestjs-fenced-lock/postgres');

@@ -4,7 +4,7 @@ import { proveExclusion } from './exclusion.js';
 import { onKeysOf, type Locker } from './locker.js';
 import { measure, type Contender, type Result } from './measure.js';
 import { acquireAndRelease, openManager } from './ours.js';
-import { connectPostgres } from './package-under-test.js';
+import { postgres } from './package-under-test.js';
 import { rounds, scaled } from './scale.js';
 import { manyInFlight, oneAtATime } from './turns.js';
 
@@ -20,8 +20,7 @@ const bare =
 const threeStatements = bare({ name: 'bare: advisory lock, token, unlock' });
 const twoStatements = bare({ name: 'bare, lock and token in one statement', joined: true });
 const pipelined = bare({ name: 'bare, pipelined', pipeline: true });
-const ours: Open = async (url) =>
-  acquireAndRelease(await openManager({ store: await connectPostgres(url) }), { waits: false });
+const ours: Open = async (url) => acquireAndRelease(await openManager({ store: postgres(url) }), { waits: false });
 
 export async function postgresLone(setting: Setting): Promise<Result> {
   return compare(
