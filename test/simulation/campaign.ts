@@ -23,6 +23,8 @@ export interface CampaignResult<R extends RunResult = RunResult> {
 
 /** Runs take turns, since each mostly waits for its promises to settle. They share nothing, so the result does not depend on it. */
 const AT_ONCE = 64;
+/** Where one broken run is enough, the others at that time are for nothing. */
+const FEW_AT_ONCE = 8;
 
 /** Stops early when `enough` runs have broken a promise. */
 export async function campaign<C extends Named, R extends RunResult>(
@@ -44,7 +46,7 @@ export async function campaign<C extends Named, R extends RunResult>(
       if (result.violations.length > 0) broken.push(result);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await Promise.all(Array.from({ length: enough < Infinity ? FEW_AT_ONCE : AT_ONCE }, worker));
   broken.sort((a, b) => a.seed - b.seed);
   return { scenario, results, grants, broken };
 }

