@@ -1,16 +1,18 @@
 import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
 import type { StoreContext } from '../store-source.js';
+import { Asking, ended } from './asking.js';
 import { FenceCleaning } from './fence-cleaning.js';
 import { FreeChannel } from './free-channel.js';
-import { HeldKeys, type HeldKey } from './held-keys.js';
+import { HeldKeys, tellLost, type HeldKey } from './held-keys.js';
 import { lockId, readable, type AdvisoryId } from './lock-id.js';
 import { DROP_ALONE } from './guarded-statements.js';
 import { RELEASE, RELEASE_KEEPING, UNDO } from './lock-statements.js';
 import type { ClientFactory, Row } from './pg-client.js';
+import { checkUnpooled } from './pooling.js';
 import { idleLimitMs, type PostgresSettings } from './postgres.options.js';
 import { SessionKeeper } from './session-keeper.js';
-import { idleLimit, setUp } from './session-setup.js';
+import { holdingLocks, idleLimit, setUp } from './session-setup.js';
 import { Session, type Statement } from './session.js';
 
 /** How long `close` waits for the server to take note. */
@@ -36,8 +38,7 @@ export class AdvisoryLocks {
   readonly free = new FreeChannel();
   readonly #name: string;
   readonly #keeper: SessionKeeper;
-  /** Attempts under way. The server would give a session the lock that it already has. */
-  readonly #asking = new Map<AdvisoryId, Promise<void>>();
+  readonly #asking = new Asking();
   #idleLimitMs: number;
 
   constructor(
@@ -53,7 +54,14 @@ export class AdvisoryLocks {
     const cleaning = new FenceCleaning(runtime);
     this.#keeper = new SessionKeeper(
       () => new Session(create(), settings, runtime),
-      (session) => setUp(session, { ...settings, name: this.#name, idleLimitMs: this.#idleLimitMs }),
+      (session) =>
+        setUp(session, {
+          name: this.#name,
+          createTables: settings.createTables,
+          check: () =>
+            checkUnpooled(this.#name, session, () => new Session(create(), settings, runtime), runtime.timers),
+          settings: holdingLocks(this.#idleLimitMs),
+        }),
       {
         up: (session) => {
           this.free.up(session);
@@ -116,11 +124,9 @@ export class AdvisoryLocks {
       this.session(key);
       const by = this.held.find(id);
       if (by && !this.held.expire(by)) return { by };
-      const asking = this.#asking.get(id.lock);
+      const asking = this.#asking.present(id.lock);
       if (!asking) {
-        const attempted = this.#attempt(key, owner, ttlMs, attempt).finally(() => this.#asking.delete(id.lock));
-        this.#asking.set(id.lock, settled(attempted));
-        return { row: await attempted };
+        return { row: await this.#asking.start(id.lock, () => this.#attempt(key, owner, ttlMs, attempt)) };
       }
       await asking;
     }
@@ -157,7 +163,7 @@ export class AdvisoryLocks {
       if (this.held.find(held.id) === held) held.alone = true;
       else void this.dropAlone(session); // released meanwhile
     });
-    held.changing = settled(prolonged).then(() => (held.changing = undefined));
+    held.changing = ended(prolonged).then(() => (held.changing = undefined));
     return (await prolonged) ? marked || undefined : false;
   }
 
@@ -236,15 +242,4 @@ export class AdvisoryLocks {
     const reason = cause instanceof Error ? cause.message : String(cause);
     return new LockUnavailableError(key, [{ node: this.#name, reason }]);
   }
-}
-
-function tellLost({ listeners }: HeldKey): void {
-  for (const lost of [...listeners]) lost();
-}
-
-function settled(attempt: Promise<unknown>): Promise<void> {
-  return attempt.then(
-    () => undefined,
-    () => undefined,
-  );
 }

@@ -64,6 +64,16 @@ export class HeldKeys {
     return true;
   }
 
+  /** Calls `lost` when the key is gone without a release; returns the unsubscribe function. */
+  onLoss(id: LockId, owner: string, lost: () => void): () => void {
+    const held = this.owned(id, owner);
+    const listeners = held?.listeners ?? new Set();
+    listeners.add(lost);
+    // Gone between its grant and this call: said as soon as the caller can hear it.
+    if (!held) queueMicrotask(() => listeners.has(lost) && lost());
+    return () => void listeners.delete(lost);
+  }
+
   /** All of them at once: their session is gone. */
   clear(): readonly HeldKey[] {
     const all = [...this.#held.values()];
@@ -101,4 +111,8 @@ export class HeldKeys {
     }
     if (next < this.#dueAt) this.#arm(next);
   }
+}
+
+export function tellLost({ listeners }: HeldKey): void {
+  for (const lost of [...listeners]) lost();
 }

@@ -31,6 +31,13 @@ export interface PostgresOptions {
    * asked for. Lower frees a dead machine's keys sooner, and forgives shorter pauses.
    */
   readonly sessionTimeout?: Duration;
+  /**
+   * Default 'session': one connection for all locks. 'transaction', for a proxy that pools by transaction: each lock is a transaction of its own on a connection of its own; it costs three
+   * round trips, wakes nobody, and cannot be the `fallback` of Redis.
+   */
+  readonly mode?: 'session' | 'transaction';
+  /** With `mode: 'transaction'`, how many locks can be held at once. Default 10. Each takes one of the proxy's backends for as long as it is held. */
+  readonly connections?: number;
   /** Whether missing tables are made at the first connection. Default true. With false, run `schemaSql()` as a migration; the role then needs no CREATE. */
   readonly createTables?: boolean;
 }
@@ -42,9 +49,12 @@ export interface PostgresSettings {
   readonly timeoutMs: number;
   readonly sessionTimeoutMs: number;
   readonly createTables: boolean;
+  readonly mode: 'session' | 'transaction';
+  readonly connections: number;
 }
 
-const KNOWN = ['connection', 'heartbeat', 'timeout', 'sessionTimeout', 'createTables'];
+const CONNECTIONS = 10;
+const KNOWN = ['connection', 'heartbeat', 'timeout', 'sessionTimeout', 'mode', 'connections', 'createTables'];
 const HEARTBEAT = '2s';
 const TIMEOUT = '2s';
 const SESSION_TIMEOUT = '30s';
@@ -75,7 +85,22 @@ export function toPostgresSettings(given: string | PostgresOptions): PostgresSet
   if (typeof createTables !== 'boolean') {
     throw new LockOptionsError('createTables', createTables, 'give true or false.');
   }
-  return { connection: checkedConnection(options.connection), heartbeatMs, timeoutMs, sessionTimeoutMs, createTables };
+  const { mode = 'session', connections = CONNECTIONS } = options;
+  if (mode !== 'session' && mode !== 'transaction') {
+    throw new LockOptionsError('mode', mode, "give 'session' or 'transaction'.");
+  }
+  if (options.connections !== undefined && mode === 'session') {
+    throw new LockOptionsError(
+      'connections',
+      connections,
+      "it goes with `mode: 'transaction'`; a session holds any number of locks.",
+    );
+  }
+  if (!Number.isSafeInteger(connections) || connections < 1) {
+    throw new LockOptionsError('connections', connections, 'give a whole number of at least 1.');
+  }
+  const connection = checkedConnection(options.connection);
+  return { connection, heartbeatMs, timeoutMs, sessionTimeoutMs, createTables, mode, connections };
 }
 
 /** For how long a session may be idle if a lock of this ttl is on it: the holder's lease is over first, and the client has noticed first that it is cut off. */

@@ -8,6 +8,7 @@ import { consult, move } from './authority-table.js';
 import { ACQUIRE_UNDER, BECOME_ALONE, CARRY } from './guarded-statements.js';
 import type { HeldKey } from './held-keys.js';
 import { lockId, readable } from './lock-id.js';
+import { toLockState } from './lock-row.js';
 import { ACQUIRE, INSPECT, RAISE } from './lock-statements.js';
 import type { ClientFactory, Row } from './pg-client.js';
 import type { PostgresSettings } from './postgres.options.js';
@@ -58,15 +59,7 @@ export class PostgresStore implements FallbackStore {
     const held = this.#locks.held.find(id);
     if (held) this.#locks.held.expire(held);
     const [row = {}] = await this.#locks.ask(key, INSPECT, [id.lock]);
-    const keptMs = Number(row['kept_ms'] ?? 0);
-    if (row['locked'] !== 't' && keptMs <= 0) return { locked: false };
-    const remainingMs = this.#locks.held.find(id)?.lease.remaining ?? (keptMs > 0 ? keptMs : undefined);
-    return {
-      locked: true,
-      ...(row['owner'] ? { owner: row['owner'] } : {}),
-      ...(row['token'] ? { fencingToken: Number(row['token']) } : {}),
-      ...(remainingMs === undefined ? {} : { remainingMs: Math.ceil(remainingMs) }),
-    };
+    return toLockState(row, this.#locks.held.find(id)?.lease.remaining);
   }
 
   onFree(key: string, wake: () => void): () => void {
@@ -74,12 +67,7 @@ export class PostgresStore implements FallbackStore {
   }
 
   onLoss(key: string, owner: string, lost: () => void): () => void {
-    const held = this.#locks.held.owned(lockId(key), owner);
-    const listeners = held?.listeners ?? new Set();
-    listeners.add(lost);
-    // Gone between its grant and this call: said as soon as the caller can hear it.
-    if (!held) queueMicrotask(() => listeners.has(lost) && lost());
-    return () => void listeners.delete(lost);
+    return this.#locks.held.onLoss(lockId(key), owner, lost);
   }
 
   async close(): Promise<void> {

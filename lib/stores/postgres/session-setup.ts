@@ -19,19 +19,23 @@ const ABOUT: Statement = {
 export interface SessionSetup {
   readonly name: string;
   readonly createTables: boolean;
-  readonly idleLimitMs: number;
+  /** What is to be done before the session is used. It may be a proxy's, and then nothing may be left on it. */
+  readonly check?: () => Promise<void>;
+  /** Settings of the session; none where it is shared. */
+  readonly settings?: Statement;
 }
 
 /**
  * Connects, and makes the session fit to hold locks.
  * @throws LockOptionsError when the server says that it cannot work; any other error when it may work later.
  */
-export async function setUp(session: Session, { name, createTables, idleLimitMs }: SessionSetup): Promise<void> {
+export async function setUp(session: Session, { name, createTables, check, settings }: SessionSetup): Promise<void> {
   try {
     await session.connect();
+    await check?.();
     const [about = {}] = await session.ask(ABOUT);
     checkServer(name, about);
-    await session.ask({ text: `set default_transaction_isolation = 'read committed'; ${idleLimit(idleLimitMs).text}` });
+    if (settings) await session.ask(settings);
     if (about['tables'] === 't') return;
     if (!createTables) throw missingTables(name, 'they are missing, and `createTables` is false');
     await makeTables(session, name);
@@ -40,6 +44,11 @@ export async function setUp(session: Session, { name, createTables, idleLimitMs 
     session.lose(reason);
     throw reason;
   }
+}
+
+/** Under another isolation level, the token of the holder before might not be seen. */
+export function holdingLocks(idleLimitMs: number): Statement {
+  return { text: `set default_transaction_isolation = 'read committed'; ${idleLimit(idleLimitMs).text}` };
 }
 
 export function idleLimit(ms: number): Statement {

@@ -12,6 +12,8 @@ export interface SessionTerms {
   readonly heartbeatMs: number;
   /** A question that is not answered for so long means that the connection is broken. */
   readonly timeoutMs: number;
+  /** False: no statement is prepared by name, since the next one may go to another backend. Default true. */
+  readonly prepare?: boolean;
 }
 
 interface Question {
@@ -62,12 +64,26 @@ export class Session {
   /** @throws what the server said, or what became of the connection. */
   async connect(): Promise<void> {
     await this.#enqueue(() => this.client.connect().then(() => []), CONNECT_LIMIT_MS);
-    this.#pid = await this.#askPid();
+  }
+
+  /** From now on the same backend must answer, or it is no session: a proxy may have more of them behind it. */
+  pin(pid: string): void {
+    this.#pid = pid;
+  }
+
+  unpin(): void {
+    this.#pid = undefined;
+  }
+
+  /** Of the backend that answers; nothing is left on it, since it may be anyone's. */
+  pid(): Promise<string | undefined> {
+    return this.#askPid({ text: SIGN_OF_LIFE.text });
   }
 
   /** Rejects with the server's error, after which the connection goes on, or with the reason of its loss. */
   ask(statement: Statement, values: readonly unknown[] = [], limitMs = this.terms.timeoutMs): Promise<readonly Row[]> {
-    return this.#enqueue(() => this.client.query({ ...statement, values }).then(rowsOf), limitMs);
+    const query = { text: statement.text, values, name: this.terms.prepare === false ? undefined : statement.name };
+    return this.#enqueue(() => this.client.query(query).then(rowsOf), limitMs);
   }
 
   /** Resolves when the server has answered a question that went out after this call. All calls of one tick share one. */
@@ -139,14 +155,15 @@ export class Session {
   async #checkAlive(): Promise<void> {
     await Promise.resolve(); // the rest of this tick may join
     this.#alive = undefined;
-    if ((await this.#askPid()) === this.#pid) return;
+    const pid = await this.#askPid(SIGN_OF_LIFE);
+    if (this.#pid === undefined || pid === this.#pid) return;
     const reason = new Error('another backend answers than before: there is a transaction-pooling proxy in between');
     this.lose(reason);
     throw reason;
   }
 
-  async #askPid(): Promise<string | undefined> {
-    const [row] = await this.ask(SIGN_OF_LIFE);
+  async #askPid(statement: Statement): Promise<string | undefined> {
+    const [row] = await this.ask(statement);
     return row?.['pid'] ?? undefined;
   }
 

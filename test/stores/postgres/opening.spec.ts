@@ -128,6 +128,9 @@ describe('Opening a Postgres store', () => {
       /Invalid sessionTimeout "1s": the client must give up first/,
     ],
     [{ connection: 'postgres://x', createTables: 1 }, /Invalid createTables 1/],
+    [{ connection: 'postgres://x', mode: 'statement' }, /Invalid mode "statement"/],
+    [{ connection: 'postgres://x', connections: 5 }, /it goes with `mode: 'transaction'`/],
+    [{ connection: 'postgres://x', mode: 'transaction', connections: 0 }, /Invalid connections 0/],
   ])('refuses %j where it is given', (options, message) => {
     expect(() => postgres(options as string)).toThrow(LockOptionsError);
     expect(() => postgres(options as string)).toThrow(message);

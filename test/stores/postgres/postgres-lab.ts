@@ -10,7 +10,7 @@ import { PostgresServer } from '../../support/postgres-server.js';
 
 const NAME = 'nestjs-fenced-lock';
 
-type Terms = Omit<PostgresOptions, 'connection'>;
+type Terms = Omit<PostgresOptions, 'connection' | 'mode'>;
 
 /** A server, what a test opens on it, and its end. */
 export class PostgresLab {
