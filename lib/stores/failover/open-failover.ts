@@ -17,7 +17,7 @@ export async function openFailover(
   runtime: Runtime,
 ): Promise<FailoverStore> {
   const pod = `${hostname()}/${runtime.random.id()}`;
-  const health = new RedisHealth(redis, terms, pod, runtime);
+  const health = new RedisHealth(redis, terms, pod, runtime, ttlMs);
   const lease = new AuthorityLease(fallback, health, pod, ttlMs, terms, runtime, log);
   await lease.start();
   return new FailoverStore(redis, fallback, lease, runtime);

@@ -1,8 +1,9 @@
+import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
 import type { LockStore } from '../lock-store.js';
 import type { FailoverTerms } from './failover.options.js';
 
-const PROBE_TTL_MS = 5000;
+const LONGEST_PROBE_MS = 5000;
 
 /**
  * Whether Redis works, as this process sees it: it takes and gives back a lock of its own, since a store that answers may still be read-only, full, or in
@@ -21,6 +22,8 @@ export class RedisHealth {
     private readonly terms: FailoverTerms,
     private readonly pod: string,
     private readonly runtime: Runtime,
+    /** The ttl that locks usually have: a longer one of the probe's would have Redis warn of a gap that is none. */
+    private readonly ttlMs: number = LONGEST_PROBE_MS,
   ) {}
 
   get state(): 'up' | 'down' | 'unsure' {
@@ -39,13 +42,13 @@ export class RedisHealth {
     const key = `nestjs-fenced-lock:probe:${this.pod}`;
     const askedAt = this.runtime.clock.monotonic();
     try {
-      const { acquired } = await this.redis.acquire(key, owner, PROBE_TTL_MS);
+      const { acquired } = await this.redis.acquire(key, owner, Math.min(LONGEST_PROBE_MS, this.ttlMs));
       if (acquired) this.redis.release(key, owner).catch(() => undefined); // it frees itself at its ttl
       this.#found(true, askedAt);
       this.trouble = undefined;
     } catch (error) {
       this.#found(false, askedAt);
-      this.trouble = (error as Error).message;
+      this.trouble = causesOf(error);
     }
   }
 
@@ -54,4 +57,10 @@ export class RedisHealth {
     this.#works = works;
     this.#since = at;
   }
+}
+
+/** Without the probe's key and advice, which mean nothing to a reader of the log. */
+function causesOf(error: unknown): string {
+  if (!(error instanceof LockUnavailableError)) return (error as Error).message;
+  return error.causes.map(({ node, reason }) => `${node}: ${reason}`).join('; ');
 }
