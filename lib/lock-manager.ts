@@ -48,7 +48,8 @@ export class LockManager {
     this.#log = options.log;
     this.#waiters = new Waiters(runtime, store);
     this.#shutdown = new Shutdown(runtime.timers, store, this.#waiters);
-    this.#acquirer = new Acquirer(store, runtime, new Watchdog(runtime), {
+    const watchdog = new Watchdog(runtime, store.together && ((ask) => store.together!(ask)));
+    this.#acquirer = new Acquirer(store, runtime, watchdog, {
       started: (lock) => this.#shutdown.held.add(lock),
       ended: (lock, loss) => this.#ended(lock, loss),
       failed: (lock, verb, error) => this.#log?.warn(`Lock ${lock.key}: ${verb} had no clear answer: ${String(error)}`),

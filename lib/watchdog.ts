@@ -4,36 +4,88 @@ import type { Runtime } from './runtime.js';
 export interface Watched {
   /** When, on the monotonic clock; Infinity for never. */
   readonly dueAt: number;
-  /** How many ms earlier it may be served, so that it goes out together with others. */
+  /** How many ms earlier it may be served, so that it goes out together with others; it may then also come a little late. 0: neither. */
   readonly slackMs: number;
   /** Called when due. It must move `dueAt` on, or unwatch itself. */
   attend(): void;
 }
 
-/** No timer sleeps longer than this: a machine that was suspended is noticed this soon after it woke. */
+/** Those due at about the same time. */
+interface Slot {
+  readonly index: number;
+  readonly members: Set<Watched>;
+  /** Not later than the first of them is due. */
+  firesAt: number;
+}
+
+/** Suspended machines wake with stale timers, and only a look at the clocks tells: so none is longer than this. */
 const LONGEST_SLEEP_MS = 1000;
+/** Wider slots find fewer due at once, narrower ones are more to look through. */
+const SLOT_MS = 50;
+/** More than ttls of half a minute use. */
+const MOST_SLOTS = 1024;
+/** What is served at a time: one script per node, which holds neither Redis nor this process up for much longer than a millisecond. */
+const BATCH = 256;
+/** Between batches: other work gets its turn, and locks that were taken together drift apart. */
+const PACE_MS = 5;
+/** Clocks that are read one after the other differ by less. */
+const WALL_JUMP_MS = 5;
 
 /** One scheduler, and at most one timer, for all locks of a manager. Those due at about the same time are served in one tick. */
 export class Watchdog {
-  readonly #watched = new Set<Watched>();
+  readonly #slots = new Map<number, Slot>();
+  readonly #slotOf = new Map<Watched, Slot>();
   #firesAt = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
+  #wallLead: number;
 
-  constructor(private readonly runtime: Runtime) {}
+  constructor(
+    private readonly runtime: Runtime,
+    /** Runs what asks the store for many things, so that it can send them as one. */
+    private readonly together: (ask: () => void) => void = (ask) => ask(),
+  ) {
+    this.#wallLead = this.#readWallLead();
+  }
 
   watch(watched: Watched): void {
-    this.#watched.add(watched);
-    this.rescheduled(watched);
+    this.#place(watched);
   }
 
   unwatch(watched: Watched): void {
-    this.#watched.delete(watched);
-    if (this.#watched.size === 0) this.#disarm();
+    const slot = this.#slotOf.get(watched);
+    if (!slot) return;
+    this.#slotOf.delete(watched);
+    slot.members.delete(watched);
+    if (this.#slotOf.size === 0) this.#disarm();
   }
 
   /** To be called when `dueAt` moved; a later time than before costs nothing. */
   rescheduled(watched: Watched): void {
-    if (watched.dueAt < this.#firesAt && this.#watched.has(watched)) this.#arm(watched.dueAt);
+    const slot = this.#slotOf.get(watched);
+    if (!slot || watched.dueAt >= slot.firesAt) return;
+    slot.members.delete(watched);
+    this.#place(watched);
+  }
+
+  #place(watched: Watched): void {
+    const { dueAt } = watched;
+    const index = Math.floor(dueAt / SLOT_MS);
+    let slot = this.#slots.get(index);
+    if (!slot) this.#slots.set(index, (slot = this.#newSlot(index)));
+    slot.members.add(watched);
+    this.#slotOf.set(watched, slot);
+    slot.firesAt = Math.min(slot.firesAt, dueAt);
+    if (dueAt < this.#firesAt) this.#arm(dueAt);
+  }
+
+  /** Slots that came to be empty stay, since most are soon used again; now and then they are swept out. */
+  #newSlot(index: number): Slot {
+    if (this.#slots.size >= MOST_SLOTS) this.#sweep();
+    return { index, members: new Set(), firesAt: Number.POSITIVE_INFINITY };
+  }
+
+  #sweep(): void {
+    for (const { index, members } of this.#slots.values()) if (members.size === 0) this.#slots.delete(index);
   }
 
   #arm(at: number): void {
@@ -51,20 +103,72 @@ export class Watchdog {
 
   #fire(): void {
     this.#disarm();
+    this.#sweep();
+    this.#followWall();
     const now = this.runtime.clock.monotonic();
-    // Others come early with one that is due, not with a mere look at the clock.
-    if (this.#earliest() <= now) {
-      for (const watched of this.#watched) {
-        if (watched.dueAt - watched.slackMs <= now) watched.attend();
-      }
+    const due = this.#takeDue(now);
+    if (due.length > 0) {
+      this.together(() => {
+        // One may unwatch another.
+        for (const watched of due) if (this.#slotOf.has(watched)) watched.attend();
+      });
+      for (const watched of due) if (this.#slotOf.has(watched)) this.#place(watched);
     }
-    const next = this.#earliest();
-    if (next < this.#firesAt) this.#arm(next);
+    let next = Number.POSITIVE_INFINITY;
+    for (const { firesAt } of this.#slots.values()) next = Math.min(next, firesAt);
+    const earliest = next <= now ? now + PACE_MS : next;
+    if (earliest < this.#firesAt) this.#arm(earliest);
   }
 
-  #earliest(): number {
-    let earliest = Number.POSITIVE_INFINITY;
-    for (const { dueAt } of this.#watched) earliest = Math.min(earliest, dueAt);
-    return earliest;
+  /** All that must not wait, and one batch of what may come early or late; it stays watched, but in no slot. */
+  #takeDue(now: number): readonly Watched[] {
+    const slots = [...this.#slots.values()].sort((a, b) => a.index - b.index);
+    const due: Watched[] = [];
+    let room = BATCH;
+    // Others come early with one that is due, not with a mere look at the clock.
+    if (!slots.some((slot) => slot.firesAt <= now && this.#isDue(slot, now))) return due;
+    for (const slot of slots) {
+      if (slot.firesAt > now + LONGEST_SLEEP_MS || (slot.firesAt > now && room === 0)) continue;
+      let firesAt = Number.POSITIVE_INFINITY;
+      for (const watched of slot.members) {
+        const { dueAt, slackMs } = watched;
+        const may = dueAt - slackMs <= now && (slackMs === 0 || room-- > 0);
+        if (may) due.push(watched);
+        else firesAt = Math.min(firesAt, dueAt);
+      }
+      room = Math.max(room, 0);
+      slot.firesAt = firesAt;
+    }
+    for (const watched of due) this.#slotOf.get(watched)!.members.delete(watched);
+    return due;
+  }
+
+  /** Puts those right that were rescheduled for later: whether anything of the slot is due in earnest. */
+  #isDue(slot: Slot, now: number): boolean {
+    let firesAt = Number.POSITIVE_INFINITY;
+    for (const watched of [...slot.members]) {
+      const { dueAt } = watched;
+      if (Math.floor(dueAt / SLOT_MS) > slot.index) {
+        slot.members.delete(watched);
+        this.#place(watched);
+      } else firesAt = Math.min(firesAt, dueAt);
+    }
+    slot.firesAt = firesAt;
+    return firesAt <= now;
+  }
+
+  /** When the wall clock ran ahead, everything may be due sooner. */
+  #followWall(): void {
+    const lead = this.#readWallLead();
+    const ahead = lead > this.#wallLead + WALL_JUMP_MS;
+    this.#wallLead = lead;
+    if (!ahead) return;
+    const all = [...this.#slotOf.keys()];
+    this.#slots.clear();
+    for (const watched of all) this.#place(watched);
+  }
+
+  #readWallLead(): number {
+    return this.runtime.clock.wall() - this.runtime.clock.monotonic();
   }
 }

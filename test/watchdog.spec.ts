@@ -117,4 +117,83 @@ describe('Watchdog', () => {
     await runtime.advance(200);
     expect(staying.served).toEqual([100, 200]);
   });
+
+  it('serves many in batches, one after the other, so that those that came together drift apart', async () => {
+    const runtime = new ManualRuntime();
+    const batches: number[] = [];
+    let asked = 0;
+    const watchdog = new Watchdog(runtime, (ask) => {
+      asked = 0;
+      ask();
+      batches.push(asked);
+    });
+    const all = Array.from({ length: 1000 }, () => new Periodic(runtime, 10_000, 1000));
+    for (const watched of all) {
+      const attend = watched.attend.bind(watched);
+      watched.attend = () => {
+        asked++;
+        attend();
+      };
+      watchdog.watch(watched);
+    }
+    await runtime.advance(10_100);
+    expect(batches).toEqual([256, 256, 256, 232]);
+    expect(all.every(({ served }) => served.length === 1)).toBe(true);
+    expect(new Set(all.map(({ served }) => served[0])).size).toBe(4);
+  });
+
+  it('fills a batch up with what is due soon, and so asks as seldom as can be', async () => {
+    const runtime = new ManualRuntime();
+    let batches = 0;
+    const watchdog = new Watchdog(runtime, (ask) => {
+      batches++;
+      ask();
+    });
+    const all = Array.from({ length: 1000 }, (_, index) => {
+      const watched = new Periodic(runtime, 10_000, 1000);
+      watched.dueAt += index;
+      watchdog.watch(watched);
+      return watched;
+    });
+    await runtime.advance(30_000);
+    const served = all.reduce((sum, each) => sum + each.served.length, 0);
+    expect(served).toBeGreaterThanOrEqual(2000);
+    expect(batches).toBeLessThanOrEqual(served / 200);
+  });
+
+  it('lets nothing that must not wait stand behind a batch', async () => {
+    const { runtime, watchdog } = setUp();
+    for (let made = 0; made < 1000; made++) watchdog.watch(new Periodic(runtime, 100, 10));
+    const urgent = new Periodic(runtime, 100);
+    watchdog.watch(urgent);
+    await runtime.advance(100);
+    expect(urgent.served).toEqual([100]);
+  });
+
+  it('comes to all of them, whatever was put off until later', async () => {
+    const { runtime, watchdog } = setUp();
+    const putOff = new Periodic(runtime, 100, 10);
+    watchdog.watch(putOff);
+    putOff.dueAt = 100_000;
+    watchdog.rescheduled(putOff);
+    const others = Array.from({ length: 300 }, (_, index) => new Periodic(runtime, 150 + index, 10));
+    for (const watched of others) watchdog.watch(watched);
+    await runtime.advance(1000);
+    expect(putOff.served).toEqual([]);
+    expect(others.every(({ served }) => served.length > 0)).toBe(true);
+  });
+
+  it('keeps no trace of what came and went', async () => {
+    const { runtime, watchdog } = setUp();
+    const staying = new Periodic(runtime, 1e9);
+    watchdog.watch(staying);
+    for (let made = 0; made < 10_000; made++) {
+      const passing = new Periodic(runtime, 100 * made);
+      watchdog.watch(passing);
+      watchdog.unwatch(passing);
+    }
+    await runtime.advance(2000);
+    expect(runtime.pendingTimers).toBe(1);
+    expect(staying.served).toEqual([]);
+  });
 });
