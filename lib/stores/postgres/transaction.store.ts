@@ -135,12 +135,12 @@ export class TransactionStore implements LockStore {
     if (!token) return Number(keptMs) > 0 ? { acquired: false, retryAfterMs: Number(keptMs) } : { acquired: false };
     const held = this.#held.add(key, id, owner, ttlMs, false);
     this.#open.set(held, transaction);
-    transaction.onLost(() => {
+    transaction.onLost = () => {
       this.#open.delete(held);
       if (this.#held.find(id) !== held) return;
       this.#held.remove(held);
       tellLost(held);
-    });
+    };
     return { acquired: true, fencingToken: Number(token) };
   }
 

@@ -6,6 +6,7 @@ import type { Session } from './session.js';
 export class Transactions {
   readonly #all = new Set<Session>();
   readonly #free: Session[] = [];
+  readonly #open = new Map<Session, Transaction>();
 
   constructor(
     private readonly make: () => Session,
@@ -19,7 +20,9 @@ export class Transactions {
       const [row] = await session.ask(begin(lock, idleLimitMs));
       if (row?.['got'] === 't') {
         session.pin(row['pid'] ?? '');
-        return new Transaction(session, idleLimitMs, () => this.#keep(session));
+        const transaction = new Transaction(session, idleLimitMs, () => this.#keep(session));
+        this.#open.set(session, transaction);
+        return transaction;
       }
       await session.ask(COMMIT);
     } catch (error) {
@@ -51,6 +54,7 @@ export class Transactions {
   }
 
   #keep(session: Session): void {
+    this.#open.delete(session);
     if (!session.lost) this.#free.push(session);
   }
 
@@ -58,25 +62,21 @@ export class Transactions {
     this.#all.delete(session);
     const place = this.#free.indexOf(session);
     if (place >= 0) this.#free.splice(place, 1);
+    this.#open.get(session)?.onLost?.();
+    this.#open.delete(session);
   }
 }
 
 /** One lock, for as long as its transaction is open. */
 export class Transaction {
+  /** Called once if its connection ends first, and the lock with it. */
+  onLost: (() => void) | undefined;
+
   constructor(
     readonly session: Session,
     private idleLimitMs: number,
     private readonly giveBack: () => void,
   ) {}
-
-  onLost(lost: () => void): void {
-    const forget = this.session.onLost;
-    this.session.onLost = (reason) => {
-      forget?.(reason);
-      lost();
-    };
-    this.#restore = () => (this.session.onLost = forget);
-  }
 
   /** The server must not end it before the lease is over. Done before anything that is asked later. */
   cover(idleLimitMs: number): void {
@@ -88,9 +88,6 @@ export class Transaction {
   async end(): Promise<void> {
     await this.session.ask(COMMIT);
     this.session.unpin();
-    this.#restore();
     this.giveBack();
   }
-
-  #restore: () => void = () => undefined;
 }

@@ -1,7 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { LockOptionsError } from '../../../lib/errors.js';
-import { connectPostgres, type TransactionStore } from '../../../lib/stores/postgres/index.js';
+import { connectPostgres, TransactionStore } from '../../../lib/stores/postgres/index.js';
+import type { PgClient } from '../../../lib/stores/postgres/pg-client.js';
+import { toPostgresSettings } from '../../../lib/stores/postgres/postgres.options.js';
+import { systemRuntime } from '../../../lib/runtime.js';
 import { defineStoreContract } from '../../../lib/testing/index.js';
 import { eventually } from '../../support/eventually.js';
 import { PgBouncer, type PgBouncerOptions } from '../../support/pgbouncer-server.js';
@@ -144,6 +147,29 @@ describe('A proxy in front of Postgres', () => {
       await expect(store.acquire('b', 'o', TTL_MS)).rejects.toThrow(/each of its 1 connections holds a lock/);
       await store.release('a', 'o');
       expect(await store.acquire('b', 'o', TTL_MS)).toMatchObject({ acquired: true });
+    });
+
+    it('keeps a connection for the next lock, whichever backends answer it meanwhile', async () => {
+      const { url } = await proxy({ poolMode: 'transaction', settings: { server_round_robin: 1, min_pool_size: 5 } });
+      const clients: pg.Client[] = [];
+      const create = (): PgClient => {
+        clients.push(new pg.Client({ connectionString: url, types: { getTypeParser: () => String } as never }));
+        return clients.at(-1) as unknown as PgClient;
+      };
+      const terms = { connection: url, mode: 'transaction', heartbeat: '20ms', timeout: '20s' } as const;
+      const settings = toPostgresSettings({ ...terms, sessionTimeout: '60s' });
+      const store = new TransactionStore(create, settings, { ttlMs: 1000, log: () => undefined }, systemRuntime);
+      lab.onEnd(() => store.close());
+      await store.open();
+      for (let round = 0; round < 3; round++) {
+        expect(await store.acquire('k', `o${round}`, TTL_MS)).toMatchObject({ acquired: true });
+        expect(await store.release('k', `o${round}`)).toBe(true);
+        // The connection that held the lock is asked for signs of life.
+        const asked = jest.spyOn(clients[2]!, 'query');
+        await eventually(() => expect(asked.mock.calls.length).toBeGreaterThan(3));
+        asked.mockRestore();
+      }
+      expect(clients).toHaveLength(3); // one for its name, one for tokens, one for locks
     });
 
     it('is no grant if the lock was lost before its token came', async () => {
