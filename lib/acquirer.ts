@@ -36,7 +36,7 @@ export class Acquirer {
     const sentAt = now(this.runtime.clock);
     const deadline = new Deadline(this.runtime.clock, sentAt, validity(terms.ttlMs));
     const asked = keys.length === 1 ? this.#ask(keys[0], owner, terms) : this.#askAll(keys, owner, terms);
-    const patience = new Patience(this.watchdog, deadline.monotonic);
+    const patience = new Patience(this.watchdog, deadline.on(sentAt));
     try {
       const answer = await patience.for(asked);
       if (isRefusal(answer)) return answer;

@@ -30,12 +30,11 @@ export class Deadline {
       : this.durationMs - elapsed(this.clock, this.start);
   }
 
-  /** On the monotonic clock, for timers. It comes nearer when the wall clock runs ahead. */
-  get monotonic(): number {
-    const { clock, start, durationMs } = this;
+  /** On the monotonic clock, as seen `now`, for timers. It comes nearer when the wall clock runs ahead. */
+  on(now: Moment): number {
+    const { start, durationMs } = this;
     if (durationMs === Number.POSITIVE_INFINITY) return durationMs;
-    const leftOnWall = start.wall + durationMs - clock.wall();
-    return Math.min(start.monotonic + durationMs, clock.monotonic() + leftOnWall);
+    return Math.min(start.monotonic + durationMs, now.monotonic + start.wall + durationMs - now.wall);
   }
 }
 

@@ -105,7 +105,7 @@ export class HeldLock extends Lock implements Watched {
 
   async renew(): Promise<void> {
     this.assertHeld();
-    const patience = new Patience(this.watchdog, this.#lostAt);
+    const patience = new Patience(this.watchdog, this.#lostAt(now(this.clock)));
     try {
       await patience.for(this.#renewal ?? this.#startRenewal());
     } catch (error) {
@@ -125,19 +125,20 @@ export class HeldLock extends Lock implements Watched {
     if (this.held) this.#lose(reason);
   }
 
-  get dueAt(): number {
-    return this.#renewal || !this.terms.autoRenew ? this.#lostAt : Math.min(this.#lostAt, this.#renewDue.monotonic);
+  dueAt(at: Moment): number {
+    const lostAt = this.#lostAt(at);
+    return this.#renewal || !this.terms.autoRenew ? lostAt : Math.min(lostAt, this.#renewDue.on(at));
   }
 
-  get slackMs(): number {
+  slackMs(at: Moment): number {
     // Only a renewal may come early; a lease never ends before its time.
-    const renewalIsNext = this.terms.autoRenew && !this.#renewal && this.#renewDue.monotonic < this.#lostAt;
-    return renewalIsNext ? (this.terms.ttlMs / RENEWALS_PER_TTL) * SLACK_FACTOR : 0;
+    const renewalIsNext = this.terms.autoRenew && !this.#renewal && this.#renewDue.on(at) < this.#lostAt(at);
+    return renewalIsNext ? this.#renewalSlackMs : 0;
   }
 
   attend(): void {
     if (!this.held) return;
-    if (this.terms.autoRenew && !this.#renewal && this.#renewDue.remaining <= this.slackMs) {
+    if (this.terms.autoRenew && !this.#renewal && this.#renewDue.remaining <= this.#renewalSlackMs) {
       this.#startRenewal().catch((error: unknown) => {
         if (this.held) this.events.failed(this, 'renew', error);
       });
@@ -145,8 +146,12 @@ export class HeldLock extends Lock implements Watched {
   }
 
   /** When this lock ends unless renewed, on the monotonic clock. */
-  get #lostAt(): number {
-    return Math.min(this.#deadline.monotonic, this.#maxHold.monotonic);
+  #lostAt(at: Moment): number {
+    return Math.min(this.#deadline.on(at), this.#maxHold.on(at));
+  }
+
+  get #renewalSlackMs(): number {
+    return (this.terms.ttlMs / RENEWALS_PER_TTL) * SLACK_FACTOR;
   }
 
   #startRenewal(): Promise<void> {

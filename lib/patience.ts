@@ -2,13 +2,12 @@ import type { Watchdog, Watched } from './watchdog.js';
 
 /** How long one answer is waited for: a store that hangs must not hang its caller. Watched from the start until `end`. */
 export class Patience implements Watched {
-  readonly slackMs = 0;
   #giveUp: ((reason: Error) => void) | undefined;
 
   constructor(
     private readonly watchdog: Watchdog,
     /** On the monotonic clock. */
-    readonly dueAt: number,
+    private readonly endsAt: number,
   ) {
     watchdog.watch(this);
   }
@@ -19,6 +18,14 @@ export class Patience implements Watched {
       this.#giveUp = reject;
       asked.then(resolve, reject);
     });
+  }
+
+  dueAt(): number {
+    return this.endsAt;
+  }
+
+  slackMs(): number {
+    return 0;
   }
 
   attend(): void {

@@ -1,11 +1,12 @@
+import { now, type Moment } from './deadline.js';
 import type { Runtime } from './runtime.js';
 
 /** Something that wants attention at a time of its own choosing, again and again, until it is no longer watched. */
 export interface Watched {
-  /** When, on the monotonic clock; Infinity for never. */
-  readonly dueAt: number;
+  /** When, on the monotonic clock, as seen at this moment; Infinity for never. */
+  dueAt(at: Moment): number;
   /** How many ms earlier it may be served, so that it goes out together with others; it may then also come a little late. 0: neither. */
-  readonly slackMs: number;
+  slackMs(at: Moment): number;
   /** Called when due. It must move `dueAt` on, or unwatch itself. */
   attend(): void;
 }
@@ -44,11 +45,11 @@ export class Watchdog {
     /** Runs what asks the store for many things, so that it can send them as one. */
     private readonly together: (ask: () => void) => void = (ask) => ask(),
   ) {
-    this.#wallLead = this.#readWallLead();
+    this.#wallLead = wallLead(now(runtime.clock));
   }
 
   watch(watched: Watched): void {
-    this.#place(watched);
+    this.#place(watched, now(this.runtime.clock));
   }
 
   unwatch(watched: Watched): void {
@@ -62,20 +63,22 @@ export class Watchdog {
   /** To be called when `dueAt` moved; a later time than before costs nothing. */
   rescheduled(watched: Watched): void {
     const slot = this.#slotOf.get(watched);
-    if (!slot || watched.dueAt >= slot.firesAt) return;
+    if (!slot) return;
+    const at = now(this.runtime.clock);
+    if (watched.dueAt(at) >= slot.firesAt) return;
     slot.members.delete(watched);
-    this.#place(watched);
+    this.#place(watched, at);
   }
 
-  #place(watched: Watched): void {
-    const { dueAt } = watched;
+  #place(watched: Watched, at: Moment): void {
+    const dueAt = watched.dueAt(at);
     const index = Math.floor(dueAt / SLOT_MS);
     let slot = this.#slots.get(index);
     if (!slot) this.#slots.set(index, (slot = this.#newSlot(index)));
     slot.members.add(watched);
     this.#slotOf.set(watched, slot);
     slot.firesAt = Math.min(slot.firesAt, dueAt);
-    if (dueAt < this.#firesAt) this.#arm(dueAt);
+    if (dueAt < this.#firesAt) this.#arm(dueAt, at);
   }
 
   /** Slots that came to be empty stay, since most are soon used again; now and then they are swept out. */
@@ -88,10 +91,10 @@ export class Watchdog {
     for (const { index, members } of this.#slots.values()) if (members.size === 0) this.#slots.delete(index);
   }
 
-  #arm(at: number): void {
+  #arm(firesAt: number, at: Moment): void {
     this.#disarm();
-    this.#firesAt = at;
-    const delayMs = Math.max(0, Math.ceil(at - this.runtime.clock.monotonic()));
+    this.#firesAt = firesAt;
+    const delayMs = Math.max(0, Math.ceil(firesAt - at.monotonic));
     this.#cancel = this.runtime.timers.start(() => this.#fire(), Math.min(delayMs, LONGEST_SLEEP_MS));
   }
 
@@ -104,35 +107,38 @@ export class Watchdog {
   #fire(): void {
     this.#disarm();
     this.#sweep();
-    this.#followWall();
-    const now = this.runtime.clock.monotonic();
-    const due = this.#takeDue(now);
+    const at = now(this.runtime.clock);
+    this.#followWall(at);
+    const due = this.#takeDue(at);
     if (due.length > 0) {
       this.together(() => {
         // One may unwatch another.
         for (const watched of due) if (this.#slotOf.has(watched)) watched.attend();
       });
-      for (const watched of due) if (this.#slotOf.has(watched)) this.#place(watched);
+      const after = now(this.runtime.clock);
+      for (const watched of due) if (this.#slotOf.has(watched)) this.#place(watched, after);
     }
     let next = Number.POSITIVE_INFINITY;
     for (const { firesAt } of this.#slots.values()) next = Math.min(next, firesAt);
-    const earliest = next <= now ? now + PACE_MS : next;
-    if (earliest < this.#firesAt) this.#arm(earliest);
+    const earliest = next <= at.monotonic ? at.monotonic + PACE_MS : next;
+    if (earliest < this.#firesAt) this.#arm(earliest, now(this.runtime.clock));
   }
 
   /** All that must not wait, and one batch of what may come early or late; it stays watched, but in no slot. */
-  #takeDue(now: number): readonly Watched[] {
+  #takeDue(at: Moment): readonly Watched[] {
+    const { monotonic } = at;
     const slots = [...this.#slots.values()].sort((a, b) => a.index - b.index);
     const due: Watched[] = [];
     let room = BATCH;
     // Others come early with one that is due, not with a mere look at the clock.
-    if (!slots.some((slot) => slot.firesAt <= now && this.#isDue(slot, now))) return due;
+    if (!slots.some((slot) => slot.firesAt <= monotonic && this.#isDue(slot, at))) return due;
     for (const slot of slots) {
-      if (slot.firesAt > now + LONGEST_SLEEP_MS || (slot.firesAt > now && room === 0)) continue;
+      if (slot.firesAt > monotonic + LONGEST_SLEEP_MS || (slot.firesAt > monotonic && room === 0)) continue;
       let firesAt = Number.POSITIVE_INFINITY;
       for (const watched of slot.members) {
-        const { dueAt, slackMs } = watched;
-        const may = dueAt - slackMs <= now && (slackMs === 0 || room-- > 0);
+        const dueAt = watched.dueAt(at);
+        const slackMs = watched.slackMs(at);
+        const may = dueAt - slackMs <= monotonic && (slackMs === 0 || room-- > 0);
         if (may) due.push(watched);
         else firesAt = Math.min(firesAt, dueAt);
       }
@@ -144,31 +150,31 @@ export class Watchdog {
   }
 
   /** Puts those right that were rescheduled for later: whether anything of the slot is due in earnest. */
-  #isDue(slot: Slot, now: number): boolean {
+  #isDue(slot: Slot, at: Moment): boolean {
     let firesAt = Number.POSITIVE_INFINITY;
     for (const watched of [...slot.members]) {
-      const { dueAt } = watched;
+      const dueAt = watched.dueAt(at);
       if (Math.floor(dueAt / SLOT_MS) > slot.index) {
         slot.members.delete(watched);
-        this.#place(watched);
+        this.#place(watched, at);
       } else firesAt = Math.min(firesAt, dueAt);
     }
     slot.firesAt = firesAt;
-    return firesAt <= now;
+    return firesAt <= at.monotonic;
   }
 
   /** When the wall clock ran ahead, everything may be due sooner. */
-  #followWall(): void {
-    const lead = this.#readWallLead();
+  #followWall(at: Moment): void {
+    const lead = wallLead(at);
     const ahead = lead > this.#wallLead + WALL_JUMP_MS;
     this.#wallLead = lead;
     if (!ahead) return;
     const all = [...this.#slotOf.keys()];
     this.#slots.clear();
-    for (const watched of all) this.#place(watched);
+    for (const watched of all) this.#place(watched, at);
   }
+}
 
-  #readWallLead(): number {
-    return this.runtime.clock.wall() - this.runtime.clock.monotonic();
-  }
+function wallLead({ wall, monotonic }: Moment): number {
+  return wall - monotonic;
 }

@@ -4,20 +4,28 @@ import { Watchdog, type Watched } from '../lib/watchdog.js';
 
 /** Wants attention every `everyMs`, and notes when it got it. */
 class Periodic implements Watched {
-  dueAt: number;
+  at: number;
   readonly served: number[] = [];
 
   constructor(
     private readonly runtime: ManualRuntime,
     private readonly everyMs: number,
-    readonly slackMs = 0,
+    private readonly slack = 0,
   ) {
-    this.dueAt = runtime.clock.monotonic() + everyMs;
+    this.at = runtime.clock.monotonic() + everyMs;
+  }
+
+  dueAt(): number {
+    return this.at;
+  }
+
+  slackMs(): number {
+    return this.slack;
   }
 
   attend(): void {
     this.served.push(this.runtime.clock.monotonic());
-    this.dueAt = this.runtime.clock.monotonic() + this.everyMs;
+    this.at = this.runtime.clock.monotonic() + this.everyMs;
   }
 }
 
@@ -75,7 +83,7 @@ describe('Watchdog', () => {
     const { runtime, watchdog } = setUp();
     const watched = new Periodic(runtime, 1000);
     watchdog.watch(watched);
-    watched.dueAt = 50;
+    watched.at = 50;
     watchdog.rescheduled(watched);
     await runtime.advance(50);
     expect(watched.served).toEqual([50]);
@@ -110,7 +118,7 @@ describe('Watchdog', () => {
 
   it('goes on with the others when one leaves while it is served', async () => {
     const { runtime, watchdog } = setUp();
-    const leaving: Watched = { dueAt: 100, slackMs: 0, attend: () => watchdog.unwatch(leaving) };
+    const leaving: Watched = { dueAt: () => 100, slackMs: () => 0, attend: () => watchdog.unwatch(leaving) };
     const staying = new Periodic(runtime, 100);
     watchdog.watch(leaving);
     watchdog.watch(staying);
@@ -151,7 +159,7 @@ describe('Watchdog', () => {
     });
     const all = Array.from({ length: 1000 }, (_, index) => {
       const watched = new Periodic(runtime, 10_000, 1000);
-      watched.dueAt += index;
+      watched.at += index;
       watchdog.watch(watched);
       return watched;
     });
@@ -174,7 +182,7 @@ describe('Watchdog', () => {
     const { runtime, watchdog } = setUp();
     const putOff = new Periodic(runtime, 100, 10);
     watchdog.watch(putOff);
-    putOff.dueAt = 100_000;
+    putOff.at = 100_000;
     watchdog.rescheduled(putOff);
     const others = Array.from({ length: 300 }, (_, index) => new Periodic(runtime, 150 + index, 10));
     for (const watched of others) watchdog.watch(watched);

@@ -87,7 +87,8 @@ export class HeldKeys {
   }
 
   #schedule({ lease }: HeldKey): void {
-    if (lease.monotonic < this.#dueAt) this.#arm(lease.monotonic);
+    const endsAt = lease.on(now(this.runtime.clock));
+    if (endsAt < this.#dueAt) this.#arm(endsAt);
   }
 
   #arm(at: number): void {
@@ -105,9 +106,10 @@ export class HeldKeys {
 
   #look(): void {
     this.#dueAt = Number.POSITIVE_INFINITY;
+    const at = now(this.runtime.clock);
     let next = Number.POSITIVE_INFINITY;
     for (const held of this.#held.values()) {
-      if (!this.expire(held)) next = Math.min(next, held.lease.monotonic);
+      if (!this.expire(held)) next = Math.min(next, held.lease.on(at));
     }
     if (next < this.#dueAt) this.#arm(next);
   }

@@ -125,18 +125,22 @@ export class LockScripts {
     );
     this.#many = script(`${constants}${helpers(bodies.acquire)}
 local serve = {}${functions.join('')}
-local replies = {}
-for request = 1, #ARGV / 5 do
-  local key, arg = request * 2, request * 5
-  -- One request that fails, say on a key of the wrong type, must not take the others down with it.
-  local ok, reply = pcall(serve[ARGV[arg - 4]], KEYS[key - 1], KEYS[key], ARGV[arg - 3], ARGV[arg - 2], ARGV[arg - 1], ARGV[arg])
-  if not ok then
-    local why = type(reply) == 'table' and reply.err or tostring(reply)
-    -- As an error of the whole call: that is what makes a client connect anew, to where the primary is by now.
-    if string.find(why, 'READONLY', 1, true) == 1 then return { err = why } end
-    reply = { -1, why }
+local replies, key, arg = {}, 1, 1
+while arg < #ARGV do
+  local verb, ms, keep, last = serve[ARGV[arg]], ARGV[arg + 1], ARGV[arg + 2], #replies + ARGV[arg + 3]
+  arg = arg + 4
+  for request = #replies + 1, last do
+    -- One request that fails, say on a key of the wrong type, must not take the others down with it.
+    local ok, reply = pcall(verb, KEYS[key], KEYS[key + 1], ARGV[arg], ms, ARGV[arg + 1], keep)
+    if not ok then
+      local why = type(reply) == 'table' and reply.err or tostring(reply)
+      -- As an error of the whole call: that is what makes a client connect anew, to where the primary is by now.
+      if string.find(why, 'READONLY', 1, true) == 1 then return { err = why } end
+      reply = { -1, why }
+    end
+    replies[request] = reply
+    key, arg = key + 2, arg + 2
   end
-  replies[request] = reply
 end
 return replies`);
   }
@@ -155,15 +159,18 @@ return replies`);
 
   /** For many. Reply: a list of what the bodies say; -1 is the status of an error. */
   all(requests: readonly NodeRequest[]): ScriptCall {
-    const keys = requests.flatMap(({ key, verb }) => keyNames(key, verb));
-    const args = requests.flatMap(({ verb, owner, ms, token }) => [
-      verb,
-      owner,
-      String(ms),
-      String(token),
-      this.#keep(verb, ms),
-    ]);
-    return { ...this.#many, keyCount: keys.length + this.#marker.length, args: [...keys, ...this.#marker, ...args] };
+    const args: string[] = [];
+    for (const { key, verb } of requests) args.push(...keyNames(key, verb));
+    args.push(...this.#marker);
+    const keyCount = args.length;
+    for (let first = 0, next = 0; first < requests.length; first = next) {
+      // What is alike is said once: most of what is asked for together is.
+      const { verb, ms } = requests[first]!;
+      while (next < requests.length && requests[next]!.verb === verb && requests[next]!.ms === ms) next++;
+      args.push(verb, String(ms), this.#keep(verb, ms), String(next - first));
+      for (let index = first; index < next; index++) args.push(requests[index]!.owner, String(requests[index]!.token));
+    }
+    return { ...this.#many, keyCount, args };
   }
 
   /** A commit does not set the lock's time, so it adds what is left of it to the retention by itself. */
