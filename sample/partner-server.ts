@@ -6,12 +6,15 @@ import type { Errand } from './shop/partners.js';
 /** Lets the pod that asked go on. */
 export type Answer = () => void;
 
+/** What is done when a pod asks; `token` is the one it showed. */
+type Handler = (answer: Answer, token: number) => void;
+
 /**
  * The rest of the world: the bank, the auditor … It answers when the act on stage says so, which is how the acts make things
  * overlap for certain instead of sleeping and hoping.
  */
 export class PartnerServer {
-  private readonly handlers = new Map<string, (answer: Answer) => void>();
+  private readonly handlers = new Map<string, Handler>();
 
   private constructor(private readonly server: Server) {}
 
@@ -20,8 +23,9 @@ export class PartnerServer {
     const partners = new PartnerServer(server);
     server.on('request', (request, response) => {
       const answer: Answer = () => void response.writeHead(204).end();
-      const handle = partners.handlers.get(decodeURIComponent((request.url ?? '').slice(1)));
-      if (handle) handle(answer);
+      const { pathname, searchParams } = new URL(request.url ?? '/', partners.url);
+      const handle = partners.handlers.get(decodeURIComponent(pathname.slice(1)));
+      if (handle) handle(answer, Number(searchParams.get('token')));
       else answer();
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -33,7 +37,7 @@ export class PartnerServer {
   }
 
   /** What is to happen when a pod asks for this from now on. An errand that nobody handles is done at once. */
-  on(errand: Errand, handle: (answer: Answer) => void): void {
+  on(errand: Errand, handle: Handler): void {
     this.handlers.set(errand, handle);
   }
 

@@ -8,6 +8,7 @@ export interface Finding {
   readonly ok: boolean;
 }
 
+const TIME_WIDTH = 12;
 const NAME_WIDTH = 5;
 const EVENT_WIDTH = 58;
 const COLOURS = ['cyan', 'magenta', 'yellow'] as const;
@@ -16,15 +17,28 @@ const COLOURS = ['cyan', 'magenta', 'yellow'] as const;
 export class Stage {
   private readonly casting = new Map<string, (typeof COLOURS)[number]>();
 
+  private acts = 0;
+  private since: number | undefined;
+
+  /** The next act, counted. */
+  act(title: string, explanation: string): void {
+    this.headline(`Act ${++this.acts}. ${title}`, explanation);
+  }
+
+  /** From here to the next headline the act itself tells what happens, and after how many seconds; journals are silent. */
+  narrate(): void {
+    this.since = performance.now();
+  }
+
   headline(title: string, explanation?: string): void {
+    this.since = undefined;
     console.log(`\n${paint('bold', title)}`);
     if (explanation) console.log(paint('dim', explanation));
   }
 
   line(pod: string, event: string, token?: number): void {
-    const time = new Date().toISOString().slice(11, 23);
     const columns = [
-      time,
+      this.time(),
       this.inColour(pod.padEnd(NAME_WIDTH)),
       event.padEnd(EVENT_WIDTH),
       token === undefined ? '' : `token ${token}`,
@@ -34,7 +48,11 @@ export class Stage {
 
   /** A journal whose lines appear under the name of this pod. */
   journalOf(pod: string): Journal {
-    return { write: (event, token) => this.line(pod, event, token) };
+    return {
+      write: (event, token) => {
+        if (this.since === undefined) this.line(pod, event, token);
+      },
+    };
   }
 
   verdict(findings: readonly Finding[]): void {
@@ -44,6 +62,11 @@ export class Stage {
       const mark = ok ? paint('green', 'ok') : paint('red', 'VIOLATED');
       console.log(`${check.padEnd(width('check'))}  ${seen.padEnd(width('seen'))}  ${mark}`);
     }
+  }
+
+  private time(): string {
+    if (this.since === undefined) return new Date().toISOString().slice(11, 23);
+    return `${((performance.now() - this.since) / 1000).toFixed(1)} s`.padStart(TIME_WIDTH);
   }
 
   private inColour(pod: string): string {

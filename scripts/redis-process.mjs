@@ -16,23 +16,24 @@ export async function startRedis() {
   const folder = await mkdtemp(join(tmpdir(), 'redis-'));
   const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder];
   const launch = () => startServer({ command, args, folder, readyWhen: 'Ready to accept connections' });
-  try {
-    let server = await launch();
-    const kill = () => server.stop('SIGKILL');
-    return {
-      url: `redis://127.0.0.1:${port}`,
-      kill,
-      restart: async () => {
-        await kill();
-        server = await launch();
-      },
-      stop: async () => {
-        await kill();
-        await removeFolder(folder);
-      },
-    };
-  } catch (error) {
+  let server = launch();
+  let stopped = false;
+  const kill = async () => (await server).stop('SIGKILL');
+  const relaunch = async () => {
+    await kill();
+    if (stopped) throw new Error(`The redis-server on port ${port} has been stopped for good.`);
+    return launch();
+  };
+  const stop = async () => {
+    stopped = true;
+    await kill().catch(() => undefined); // it never ran
     await removeFolder(folder);
+  };
+  try {
+    await server;
+  } catch (error) {
+    await stop();
     throw error;
   }
+  return { url: `redis://127.0.0.1:${port}`, kill, restart: async () => void (await (server = relaunch())), stop };
 }

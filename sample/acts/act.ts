@@ -1,10 +1,14 @@
 import type { Database } from '../database/database.js';
 import type { PartnerServer } from '../partner-server.js';
-import type { Pod } from '../pods/pod.js';
+import type { Cast, Pods } from '../pods/start-pods.js';
 import type { Finding, Stage } from '../stage.js';
 
 export interface Scene {
-  readonly pods: readonly [Pod, Pod, Pod];
+  readonly pods: Pods;
+  /** More of them, which the act need not close. */
+  readonly startPods: (cast: Cast) => Promise<Pods>;
+  /** Pods that were ready once, and could not lock in the meantime. */
+  readonly ready: (pods: Pods) => Promise<void>;
   readonly database: Database;
   readonly partners: PartnerServer;
   readonly stage: Stage;

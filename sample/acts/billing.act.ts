@@ -13,8 +13,8 @@ export async function billing(
   { pods, database, stage }: Scene,
   interrupted?: Promise<void>,
 ): Promise<readonly Finding[]> {
-  stage.headline(
-    `Act 4. Monthly billing, a month lasts ${MONTH_MS / 1000} s${interrupted ? ', Ctrl-C ends it' : ''}`,
+  stage.act(
+    `Monthly billing, a month lasts ${MONTH_MS / 1000} s${interrupted ? ', Ctrl-C ends it' : ''}`,
     "@Cron and @WithLock('job:billing') in every pod: at every tick exactly one of them bills, the others skip.",
   );
   await Promise.all(pods.map((pod) => post(pod, '/billing/start')));

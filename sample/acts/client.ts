@@ -5,6 +5,8 @@ export interface Reply {
   /** Seconds, where the pod said so. */
   readonly retryAfter: string | null;
   readonly message: string;
+  /** The fencing token of the lock that the work was done under, where the pod tells it. */
+  readonly token: number | undefined;
 }
 
 /** A request of some customer, or operator, to one pod. */
@@ -15,6 +17,6 @@ export async function post(pod: Pod, path: string, body: object = {}): Promise<R
     body: JSON.stringify(body),
   });
   const text = await response.text();
-  const { message = '' } = (text ? JSON.parse(text) : {}) as { message?: string };
-  return { status: response.status, retryAfter: response.headers.get('retry-after'), message };
+  const { message = '', token } = (text ? JSON.parse(text) : {}) as { message?: string; token?: number };
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), message, token };
 }

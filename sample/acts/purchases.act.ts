@@ -6,8 +6,8 @@ const BUYERS = 12;
 
 /** Twelve buyers want the one ticket at the same time; when it is sold, one more comes. */
 export const purchases: Act = async ({ pods, database, partners, stage }) => {
-  stage.headline(
-    `Act 1. One ticket, ${BUYERS} buyers`,
+  stage.act(
+    `One ticket, ${BUYERS} buyers`,
     "POST /tickets/A1/purchase under @WithLock('ticket:{0}'): one 201, the others 409, nobody charged in vain.",
   );
 

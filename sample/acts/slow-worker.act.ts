@@ -4,8 +4,8 @@ import { post } from './client.js';
 
 /** A pod stops in the middle of its work, is replaced, wakes, and goes on as if nothing had happened. */
 export const slowWorker: Act = async ({ pods, database, partners, stage }) => {
-  stage.headline(
-    'Act 3. The slow worker',
+  stage.act(
+    'The slow worker',
     'A pod is frozen past its lease and another takes over. The first wakes and writes: its old token is refused.',
   );
   const [first, second] = pods;

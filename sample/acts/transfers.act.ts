@@ -7,8 +7,8 @@ const FRAUD_CHECK_MS = 20;
 
 /** Every pod moves money between every two accounts, in both directions, all at once. */
 export const transfers: Act = async ({ pods, database, partners, stage }) => {
-  stage.headline(
-    'Act 2. Transfers, all pods, both directions',
+  stage.act(
+    'Transfers, all pods, both directions',
     "withLock(['account:a', 'account:b'], …): both accounts or neither, no dead-lock, no update lost.",
   );
   partners.on('check for fraud', (answer) => void setTimeout(FRAUD_CHECK_MS).then(answer));

@@ -20,7 +20,7 @@ const STATEMENTS = [
   "INSERT INTO tickets (id) VALUES ('A1')",
   `INSERT INTO accounts (id, balance) VALUES ${ACCOUNT_ROWS.join(', ')}`,
   "INSERT INTO reports (id) VALUES ('sales')",
-  "INSERT INTO jobs (id) VALUES ('billing')",
+  "INSERT INTO jobs (id) VALUES ('billing'), ('long')",
 ];
 
 export async function createSchema(database: Database): Promise<void> {

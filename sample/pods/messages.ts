@@ -1,7 +1,10 @@
+import type { AuthorityChange } from 'nestjs-fenced-lock';
+
 /** What a pod in a process of its own tells its parent. */
 export type FromPod =
   | { readonly type: 'ready'; readonly url: string }
   | { readonly type: 'event'; readonly event: string; readonly token: number | undefined }
+  | { readonly type: 'authority'; readonly change: AuthorityChange }
   | { readonly type: 'query'; readonly id: number; readonly sql: string; readonly params: unknown[] };
 
 /** What the parent tells such a pod. */

@@ -32,7 +32,7 @@ export async function runPod(settings: PodSettings): Promise<void> {
     database,
     journal,
     partners: new Partners(settings.partnersUrl),
-    locks: redisLocks(settings),
+    locks: redisLocks(settings, (change) => tell({ type: 'authority', change })),
   });
   const app = await NestFactory.create(shop, { logger: new JournalLogger(journal), forceCloseConnections: true });
 

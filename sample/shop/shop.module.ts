@@ -5,6 +5,7 @@ import { Database } from '../database/database.js';
 import { BillingController } from './billing.controller.js';
 import { BillingService } from './billing.service.js';
 import { HealthController } from './health.controller.js';
+import { JobsController } from './jobs.controller.js';
 import { Journal } from './journal.js';
 import { Partners } from './partners.js';
 import { PodName } from './pod-name.js';
@@ -27,7 +28,14 @@ export class ShopModule {
     return {
       module: ShopModule,
       imports: [ScheduleModule.forRoot(), DistributedLockModule.forRoot(locks)],
-      controllers: [HealthController, TicketsController, TransfersController, ReportsController, BillingController],
+      controllers: [
+        HealthController,
+        TicketsController,
+        TransfersController,
+        ReportsController,
+        BillingController,
+        JobsController,
+      ],
       providers: [
         BillingService,
         TransfersService,
