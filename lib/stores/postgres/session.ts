@@ -194,7 +194,9 @@ export class Session {
       this.alive().catch(() => undefined); // whoever holds something hears of the loss
       return this.#arm(now + Math.min(this.terms.heartbeatMs, this.terms.timeoutMs));
     }
-    this.#arm(this.#askedAt + (this.#current ? this.#current.limitMs : this.terms.heartbeatMs));
+    // While an answer is due, too: once it has come, the next sign of life must not wait for what its limit would have been.
+    const nextBeat = (this.#current ? now : this.#askedAt) + this.terms.heartbeatMs;
+    this.#arm(this.#current ? Math.min(nextBeat, this.#askedAt + this.#current.limitMs) : nextBeat);
   }
 
   readonly #failed = (error: Error): void => this.lose(error);
