@@ -8,6 +8,8 @@ import type { Trial } from './trial.js';
 export interface FaultCase {
   readonly name: string;
   readonly terms?: Partial<CaseTerms>;
+  /** Where the third pod's are others. */
+  readonly third?: Partial<CaseTerms>;
   /** Breaks something, sees what comes of it, and mends it. Recovery, and what must hold in every case, is seen to afterwards. */
   run(trial: Trial): Promise<void>;
 }
@@ -66,8 +68,8 @@ function redisGoneForOne(name: string, fault: Fault): FaultCase {
 }
 
 /** Locks on Redis stop in time: a lock asked for after the lease was over is refused, and none lasts longer than its ttl after that. */
-function stopsInTime(trial: Trial, pods: readonly PodProcess[], until: number): void {
-  const { leaseMs, ttlMs } = trial.terms;
+function stopsInTime(trial: Trial, pods: readonly PodProcess[], until: number, leaseMs = trial.terms.leaseMs): void {
+  const { ttlMs } = trial.terms;
   const leaseEnd = trial.brokenAt + leaseMs;
   for (const pod of pods) {
     const late = pod.holdsSince(leaseEnd).filter(({ grantedAt }) => grantedAt < until);
@@ -174,10 +176,14 @@ const longJob: FaultCase = {
   },
 };
 
+/** Of the third pod in the case below: it lasts for longer than what the others hold on Redis, and they look at the row more often. */
+const LONG_LEASE_MS = 4000;
+
 /** Two pods switch, and the third, which cannot know, still has Redis and a lease on the row; each of the two kinds holds a lock. */
 const splitView: FaultCase = {
   name: 'Redis cut for two pods, Postgres for the third',
-  terms: { leaseMs: 3000 },
+  terms: { leaseMs: 500 },
+  third: { leaseMs: LONG_LEASE_MS },
   run: async (trial) => {
     const [a, b, c] = trial.pods as [PodProcess, PodProcess, PodProcess];
     const [first, second] = trial.shortKeys as [string, string];
@@ -185,12 +191,12 @@ const splitView: FaultCase = {
     await REDIS.cut.begin(trial, [a, b]);
     let endsAt = 0;
     await during(trial, POSTGRES.cut, [c], async (since) => {
-      await Promise.all([trial.served([a, b], since, 'POSTGRES'), trial.refused([c], since + trial.terms.leaseMs)]);
+      await Promise.all([trial.served([a, b], since, 'POSTGRES'), trial.refused([c], since + LONG_LEASE_MS)]);
       endsAt = nowMs();
     });
     await REDIS.cut.end(trial, [a, b]);
     await trial.recovered();
-    stopsInTime(trial, [c], endsAt);
+    stopsInTime(trial, [c], endsAt, LONG_LEASE_MS);
     await Promise.all([a, c].map((pod) => pod.obey({ do: 'release' })));
   },
 };

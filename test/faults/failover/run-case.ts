@@ -26,7 +26,7 @@ export interface CaseResult {
 }
 
 export async function runCase(lab: FailoverLab, faultCase: FaultCase, mutant?: MutantName): Promise<CaseResult> {
-  const trial = new Trial(lab, faultCase.terms ?? {}, mutant);
+  const trial = new Trial(lab, faultCase, mutant);
   try {
     await trial.begin();
     await faultCase.run(trial);

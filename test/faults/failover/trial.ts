@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { AuthorityState } from '../../../lib/stores/failover/authority.js';
 import { eventually } from '../../support/eventually.js';
 import type { FailoverLab } from './failover-lab.js';
-import { nowMs, type CaseTerms } from './messages.js';
+import { nowMs, type CaseTerms, type PodTerms } from './messages.js';
 import type { MutantName } from './mutants.js';
 import { PodProcess } from './pod-process.js';
 
@@ -30,14 +30,16 @@ export class Trial {
   healedAt = 0;
   endedAt = 0;
   readonly terms: CaseTerms;
+  readonly #third: CaseTerms;
 
   constructor(
     readonly lab: FailoverLab,
-    terms: Partial<CaseTerms>,
+    { terms = {}, third = {} }: { readonly terms?: Partial<CaseTerms>; readonly third?: Partial<CaseTerms> },
     private readonly mutant?: MutantName,
   ) {
     const id = ++trials;
     this.terms = { ...TERMS, ...terms };
+    this.#third = { ...this.terms, ...third };
     this.shortKeys = ['x', 'y', 'z'].map((name) => `${name}:${id}`);
     this.longKeys = [`long:${id}`];
   }
@@ -49,11 +51,11 @@ export class Trial {
   /** Three pods, each of which has had its share while Redis decides. */
   async begin(): Promise<void> {
     const ways = await Promise.all(PODS.map(() => this.lab.lines()));
-    const terms = {
-      ...this.terms,
+    const terms = (index: number): Omit<PodTerms, 'nodes' | 'postgres'> => ({
+      ...(index === 2 ? this.#third : this.terms),
       ...{ ledger: this.lab.database.url, shortKeys: this.shortKeys, longKeys: this.longKeys, mutant: this.mutant },
-    };
-    this.pods = await Promise.all(PODS.map((name, index) => PodProcess.start(name, ways[index]!, terms)));
+    });
+    this.pods = await Promise.all(PODS.map((name, index) => PodProcess.start(name, ways[index]!, terms(index))));
     for (const pod of this.pods) pod.send({ do: 'work' });
     await this.served(this.pods, nowMs(), 'REDIS');
   }
