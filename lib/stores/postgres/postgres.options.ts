@@ -1,7 +1,7 @@
 import { toMs, type Duration } from '../../duration.js';
 import { LockOptionsError } from '../../errors.js';
 
-/** The connection options of `pg` that matter here; any other of its `ClientConfig` may be given as well. */
+/** The connection options of `pg` that are most in use; any other of its `ClientConfig` may be given as well. */
 export interface PostgresConnectionOptions {
   readonly connectionString?: string | undefined;
   readonly host?: string | undefined;
@@ -15,7 +15,8 @@ export interface PostgresConnectionOptions {
 /** Options of `postgres(…)`; a URL alone stands for `{ connection: url }`. */
 export interface PostgresOptions {
   /** A URL such as `postgres://user:password@host:5432/database`, or options of `pg`. The store opens a connection of its own with it, never a pool's. */
-  readonly connection: string | PostgresConnectionOptions;
+  readonly connection:
+    string | PostgresConnectionOptions | (PostgresConnectionOptions & Readonly<Record<string, unknown>>);
   /**
    * How often the connection must show a sign of life. Default 2 s. A connection that broke without a word is noticed after this and `timeout`, and its locks count
    * as lost; lower notices sooner and costs more small queries.

@@ -29,6 +29,15 @@ describe('Opening a Postgres store', () => {
     }
   });
 
+  it("keeps its tables in the schema that any other option of pg's leads it to", async () => {
+    await lab.rows('create schema elsewhere');
+    const connection = { connectionString: lab.server.url };
+    const store = await connectPostgres({ connection: { ...connection, options: '-c search_path=elsewhere' } });
+    await store.close();
+    const tables = await lab.rows("select table_name from information_schema.tables where table_schema = 'elsewhere'");
+    expect(tables).toHaveLength(3);
+  });
+
   it('works as a role without CREATE once the migration has run, and says so before', async () => {
     const url = await database('bare');
     await lab.rows('create role app login');
