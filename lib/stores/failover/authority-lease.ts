@@ -1,7 +1,7 @@
 import { Deadline, now, outlasting, validity, type Moment } from '../../deadline.js';
 import type { Runtime } from '../../runtime.js';
 import type { Authority } from './authority.js';
-import type { FailoverTerms } from './failover.options.js';
+import type { AuthorityChange, FailoverTerms } from './failover.options.js';
 import type { FallbackStore } from './fallback-store.js';
 import { nextMove } from './next-move.js';
 import type { RedisHealth } from './redis-health.js';
@@ -135,13 +135,22 @@ export class AuthorityLease {
       this.#seenAt = this.runtime.clock.monotonic();
       const { epoch, state, reason } = authority;
       if (before || state !== 'REDIS') this.log(`Locks are now decided by ${state} (epoch ${epoch}): ${reason}`);
-      this.terms.onAuthorityChange({ from: before?.state, to: state, epoch, reason });
+      this.#tell({ from: before?.state, to: state, epoch, reason });
     }
     if (authority.state === 'REDIS') {
       this.#onRedis = new Deadline(this.runtime.clock, sentAt, validity(this.terms.leaseMs));
     }
     if (this.#failure !== undefined) this.log('The authority row is within reach again');
     this.#failure = undefined;
+  }
+
+  /** A listener's own error must not pass for an outage of the row. */
+  #tell(change: AuthorityChange): void {
+    try {
+      this.terms.onAuthorityChange(change);
+    } catch (error) {
+      this.log(`onAuthorityChange threw: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   #fail(reason: string): void {

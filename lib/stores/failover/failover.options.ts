@@ -24,7 +24,7 @@ export interface FailoverOptions {
   readonly failoverAfter?: Duration;
   /** For how long Redis must have worked before a process counts it as back. Default 10 s. Shorter may go back and forth. */
   readonly returnAfter?: Duration;
-  /** Told of each change that this process sees. It must not throw. */
+  /** Told of each change that this process sees. What it throws is logged. */
   readonly onAuthorityChange?: (change: AuthorityChange) => void;
 }
 
