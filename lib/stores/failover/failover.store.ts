@@ -1,3 +1,4 @@
+import { outlasting } from '../../deadline.js';
 import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
 import { together } from '../joint-answer.js';
@@ -99,7 +100,12 @@ export class FailoverStore implements LockStore {
       if (result) return result;
       await this.#look(key);
     }
-    throw unavailable(key, `locks are moving from one store to the other: ${this.lease.authority?.reason ?? ''}`);
+    const { leaseMs, ttlMs: longestMs, reason } = this.lease.authority!;
+    const within = Math.ceil(outlasting(leaseMs + longestMs) / 1000);
+    throw unavailable(
+      key,
+      `locks are moving from one store to the other (${reason}); try again in ${within} s or less`,
+    );
   }
 
   async #acquireOnRedis(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
