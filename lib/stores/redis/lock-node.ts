@@ -1,5 +1,5 @@
-/** What a node can be asked. */
-export type NodeVerb = 'acquire' | 'commit' | 'renew' | 'heal' | 'release' | 'inspect' | 'mark';
+/** What a node can be asked. To undo is to release what was never held: nobody is told. */
+export type NodeVerb = 'acquire' | 'commit' | 'renew' | 'heal' | 'release' | 'undo' | 'inspect' | 'mark';
 
 export interface NodeRequest {
   readonly verb: NodeVerb;
@@ -34,6 +34,8 @@ export interface LockNode {
    * an answer that still comes after that goes to `late`.
    */
   send(request: NodeRequest, timeoutMs: number, late?: (reply: NodeReply) => void): Promise<NodeReply>;
+  /** Calls `told` with the owner whose release made the key free, or with nothing when that may have been missed; returns the unsubscribe function. */
+  onFree?(key: string, told: (owner: string | undefined) => void): () => void;
   /** Until `uncork`, requests are gathered to go out together. */
   cork?(): void;
   uncork?(): void;

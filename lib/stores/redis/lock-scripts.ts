@@ -46,8 +46,13 @@ const BODIES: Record<NodeVerb, string> = {
     redis.call('SET', lock, 'released/' .. owner, 'PX', ms)
   else
     redis.call('DEL', lock)
-    redis.pcall('PUBLISH', other, '') -- a user without access to channels loses wake-ups, not the release
+    redis.pcall('PUBLISH', other, owner) -- a user without access to channels loses wake-ups, not the release
   end
+  return 0`,
+
+  undo: `
+  if redis.call('GET', lock) ~= owner then return { 0, 0 } end
+  redis.call('DEL', lock)
   return 0`,
 
   inspect: `
@@ -198,8 +203,13 @@ function tagged(key: string): string {
   return `lock:{${ANY_SPECIAL.test(key) ? key.replace(SPECIAL, encodeURIComponent) : key}}`;
 }
 
+/** Where it is said that the key has come free, and whose it was. */
+export function freeChannel(key: string): string {
+  return `${tagged(key)}:free`;
+}
+
 /** The two names a request needs. */
 export function keyNames(key: string, verb: string): [lock: string, other: string] {
   const lock = tagged(key);
-  return [lock, verb === 'release' ? `${lock}:free` : `${lock}:fence`];
+  return [lock, verb === 'release' ? freeChannel(key) : `${lock}:fence`];
 }

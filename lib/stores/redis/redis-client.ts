@@ -8,6 +8,8 @@ export interface RedisClient {
   evalsha(sha: string, keyCount: number, ...args: string[]): Promise<unknown>;
   eval(script: string, keyCount: number, ...args: string[]): Promise<unknown>;
   script(subcommand: 'LOAD', text: string): Promise<unknown>;
+  /** A second connection with the same options; without it nobody is told when a key comes free. */
+  duplicate?(...args: any[]): unknown;
   connect(): Promise<unknown>;
   quit(): Promise<unknown>;
   disconnect(reconnect?: boolean): void;

@@ -1,6 +1,7 @@
 import type { Timers } from '../../runtime.js';
 import { Flight, type Pending } from './flight.js';
 import type { LockNode, NodeReply, NodeRequest } from './lock-node.js';
+import { FreeChannel, type Told } from './free-channel.js';
 import { LockScripts, type ScriptCall } from './lock-scripts.js';
 import type { RedisClient } from './redis-client.js';
 import { Silence } from './silence.js';
@@ -31,6 +32,7 @@ export class RedisNode implements LockNode {
   readonly name: string;
   readonly #scripts: LockScripts;
   readonly #silence: Silence | undefined;
+  readonly #free: FreeChannel;
   #batch: Pending[] = [];
   /** Whether this tick has sent something already; its end sends the rest. */
   #ticking = false;
@@ -48,6 +50,7 @@ export class RedisNode implements LockNode {
     this.name = terms.name;
     this.#scripts = new LockScripts(terms.quarantineMs, terms.retentionMs);
     if (terms.own) this.#silence = new Silence(client, timers);
+    this.#free = new FreeChannel(client, timers);
     client.on('error', this.#onError);
     client.on('close', this.#onClose);
     client.on('ready', this.#onReady);
@@ -60,7 +63,7 @@ export class RedisNode implements LockNode {
     if (this.client.status !== 'ready') {
       return Promise.reject(new Error(`not connected${this.#down ? ` (${this.#down})` : ''}`));
     }
-    const most = request.verb === 'release' ? MOST_OVERDUE_RELEASES : MOST_OVERDUE;
+    const most = request.verb === 'release' || request.verb === 'undo' ? MOST_OVERDUE_RELEASES : MOST_OVERDUE;
     if (this.#overdue >= most) return Promise.reject(new Error('not answering'));
     return new Promise((resolve, reject) => {
       const pending = { request, timeoutMs, late, resolve, reject, overdue: false };
@@ -70,6 +73,10 @@ export class RedisNode implements LockNode {
       if (!this.#ticking) process.nextTick(() => this.#flush());
       this.#ticking = true;
     });
+  }
+
+  onFree(key: string, told: Told): () => void {
+    return this.#free.listen(key, told);
   }
 
   cork(): void {
@@ -96,6 +103,7 @@ export class RedisNode implements LockNode {
 
   async close(): Promise<void> {
     this.#silence?.end();
+    this.#free.close();
     if (this.terms.own) {
       if (this.client.status === 'ready') await this.#quit();
       this.client.disconnect();

@@ -2,6 +2,7 @@ import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
 import type { PrimaryStore } from '../failover/primary-store.js';
 import type { AcquireResult, LockState } from '../lock-store.js';
+import { agreeing } from './free-channel.js';
 import type { LockNode, NodeVerb } from './lock-node.js';
 import { poll, type Ballot, type Vote } from './poll.js';
 
@@ -48,7 +49,7 @@ export class RedlockStore implements PrimaryStore {
     let abandoned = false;
     const undo = ({ node }: { readonly node: LockNode }): void => {
       // Out of reach: the key frees itself there at its ttl.
-      this.#send(node, 'release', key, owner, 0).catch(() => undefined);
+      this.#send(node, 'undo', key, owner, 0).catch(() => undefined);
     };
     const abandon = (nodes: readonly LockNode[]): void => {
       abandoned = true;
@@ -123,6 +124,12 @@ export class RedlockStore implements PrimaryStore {
     } finally {
       for (const node of this.nodes) node.uncork?.();
     }
+  }
+
+  onFree(key: string, wake: () => void): () => void {
+    const told = agreeing(this.#quorum, wake);
+    const stops = this.nodes.map((node) => node.onFree?.(key, told));
+    return () => stops.forEach((stop) => stop?.());
   }
 
   async inspect(key: string): Promise<LockState> {

@@ -41,6 +41,7 @@ export class ModelNode {
       case 'renew':
       case 'commit':
       case 'release':
+      case 'undo':
         if (this.holder(request.key) !== request.owner) return this.notHeld(request);
         return this[request.verb](request);
     }
@@ -133,6 +134,11 @@ export class ModelNode {
     const fence = this.read(this.fences, key);
     if (fence !== undefined) this.remember(key, fence, ms);
     return { status: 'yes', value: fence ?? 0 };
+  }
+
+  private undo({ key }: NodeRequest): NodeReply {
+    this.locks.delete(key);
+    return DONE;
   }
 
   private release({ key, owner, ms }: NodeRequest): NodeReply {

@@ -1,0 +1,110 @@
+import type { Timers } from '../../runtime.js';
+import { freeChannel } from './lock-scripts.js';
+import type { RedisClient } from './redis-client.js';
+
+/** Told whose lock was given back; undefined: messages may have been missed. */
+export type Told = (owner: string | undefined) => void;
+
+/** What is used of a client that does nothing but listen. */
+interface Subscriber {
+  readonly status: string;
+  subscribe(...channels: string[]): Promise<unknown>;
+  unsubscribe(...channels: string[]): Promise<unknown>;
+  disconnect(): void;
+  on(event: string, listener: (...args: any[]) => void): unknown;
+}
+
+/** One who waits is mostly followed by the next; subscribing anew for each would double the commands of a wait. */
+const LINGER_MS = 1000;
+
+/**
+ * What one Redis says of keys that come free. Listening takes a connection of its own, made for the first who waits, with the options of the one it is for.
+ * Messages may be lost, so whoever waits also looks from time to time.
+ */
+export class FreeChannel {
+  readonly #listeners = new Map<string, Set<Told>>();
+  readonly #prefix: string;
+  #subscriber: Subscriber | undefined;
+  #cancel: (() => void) | undefined;
+  #closed = false;
+
+  constructor(
+    private readonly client: RedisClient,
+    private readonly timers: Timers,
+  ) {
+    // Publishing is done by a script, whose keys the client prefixes; names of channels it leaves as they are.
+    this.#prefix = String((client.options as { keyPrefix?: unknown } | undefined)?.keyPrefix ?? '');
+  }
+
+  listen(key: string, told: Told): () => void {
+    const channel = this.#prefix + freeChannel(key);
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    const fresh = !this.#listeners.has(channel);
+    this.#listeners.set(channel, listeners.add(told));
+    if (fresh) this.#subscribe([channel]);
+    return () => {
+      listeners.delete(told);
+      if (listeners.size === 0) this.#cancel ??= this.timers.start(() => this.#leaveIdle(), LINGER_MS);
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancel?.();
+    this.#listeners.clear();
+    this.#subscriber?.disconnect();
+  }
+
+  #subscribe(channels: readonly string[]): void {
+    const subscriber = (this.#subscriber ??= this.#connect());
+    if (subscriber?.status !== 'ready' || channels.length === 0) return;
+    subscriber.subscribe(...channels).then(
+      () => {
+        // A key may have come free before it was listened to.
+        for (const channel of channels) this.#tell(channel, undefined);
+      },
+      () => undefined, // a user without access to channels: whoever waits looks from time to time
+    );
+  }
+
+  #leaveIdle(): void {
+    this.#cancel = undefined;
+    const idle = [...this.#listeners].filter(([, { size }]) => size === 0).map(([channel]) => channel);
+    for (const channel of idle) this.#listeners.delete(channel);
+    if (idle.length > 0 && this.#subscriber?.status === 'ready') {
+      this.#subscriber.unsubscribe(...idle).catch(() => undefined); // a broken connection has left them, too
+    }
+  }
+
+  #tell(channel: string, owner: string | undefined): void {
+    for (const told of [...(this.#listeners.get(channel) ?? [])]) told(owner);
+  }
+
+  #connect(): Subscriber | undefined {
+    const { client } = this;
+    if (this.#closed || !client.duplicate) return undefined;
+    const own = { autoResubscribe: false, lazyConnect: false };
+    const subscriber = (client.isCluster ? client.duplicate([], own) : client.duplicate(own)) as Subscriber;
+    subscriber.on('error', () => undefined); // the connection that locks says what is wrong
+    subscriber.on('message', (channel: string, owner: string) => this.#tell(channel, owner));
+    subscriber.on('ready', () => this.#subscribe([...this.#listeners.keys()]));
+    return subscriber;
+  }
+}
+
+/** Releases of one key that only some nodes tell of, while someone waits. */
+const MOST_COUNTED = 64;
+
+/** Calls `wake` as soon as so many nodes have told of the same release: before that the key is not free. */
+export function agreeing(quorum: number, wake: () => void): Told {
+  const counts = new Map<string | undefined, number>();
+  return (owner) => {
+    if (counts.size >= MOST_COUNTED) counts.clear();
+    const count = (counts.get(owner) ?? 0) + 1;
+    counts.set(owner, count);
+    if (count !== quorum) return;
+    // A release comes once; what may have been missed may be missed again.
+    if (owner === undefined) counts.delete(owner);
+    wake();
+  };
+}
