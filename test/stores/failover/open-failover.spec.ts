@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { toFailoverTerms } from '../../../lib/stores/failover/failover.options.js';
 import { openFailover } from '../../../lib/stores/failover/open-failover.js';
+import { MemoryStore } from '../../../lib/stores/memory.store.js';
 import { ManualRuntime } from '../../../lib/testing/manual-runtime.js';
 import { FallbackStandIn, LEASE_MS, PrimaryStandIn, TTL_MS } from './stand-ins.js';
 
@@ -47,6 +48,16 @@ describe('openFailover', () => {
     const store = await openFailover(redis, postgres, toFailoverTerms(), context, runtime);
     await store.close();
     for (const close of closed) expect(close).toHaveBeenCalledTimes(1);
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it('refuses, and closes, a store that cannot stand in', async () => {
+    const { runtime, context, redis } = parts();
+    const close = jest.fn(async () => undefined);
+    const other = Object.assign(new MemoryStore(runtime), { close }) as unknown as FallbackStandIn;
+    const opening = openFailover(redis, other, toFailoverTerms(), context, runtime);
+    await expect(opening).rejects.toThrow(/fallback.*keeps no authority row.*mode: 'transaction'/);
+    expect(close).toHaveBeenCalledTimes(1);
     expect(runtime.pendingTimers).toBe(0);
   });
 });
