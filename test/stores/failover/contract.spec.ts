@@ -62,6 +62,7 @@ describe.each<AuthorityState>(['REDIS', 'POSTGRES', 'BOTH'])('FailoverStore on r
     await lock.release();
     const next = await other.acquire('b', { wait: '10s' });
     expect(next.fencingToken).toBeGreaterThan(lock.fencingToken);
+    await next.release();
     await Promise.all([one.shutdown(), other.shutdown()]);
   });
 
