@@ -104,10 +104,9 @@ export class AuthorityLease {
       const authority = await this.#ask(() => this.fallback.consult(this.#report()));
       const { leaseMs, ttlMs } = authority;
       const drained = this.#sinceSeen >= outlasting(leaseMs + ttlMs);
-      const move = nextMove(authority, drained);
+      const move = nextMove(authority, drained, this.health.trouble);
       if (!move || this.#closed) return authority;
-      const reason = this.health.trouble ? `${move.reason}; here: ${this.health.trouble}` : move.reason;
-      return await this.#ask(() => this.fallback.move(authority.epoch, move.to, reason));
+      return await this.#ask(() => this.fallback.move(authority.epoch, move.to, move.reason));
     } catch (error) {
       this.#fail((error as Error).message);
       throw error;

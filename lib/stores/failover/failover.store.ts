@@ -5,25 +5,25 @@ import { together } from '../joint-answer.js';
 import type { AcquireResult, LockState, LockStore } from '../lock-store.js';
 import type { AuthorityLease } from './authority-lease.js';
 import type { FallbackStore } from './fallback-store.js';
-import { Hold } from './hold.js';
+import type { Hold } from './hold.js';
+import { Holds } from './holds.js';
 import type { PrimaryStore } from './primary-store.js';
 
 /** The row changes rarely: an attempt that finds it changed this often gives up. */
 const MOST_CHANGES = 3;
-/** Every so many grants, what expired unreleased is swept out. */
-const SWEEP_EVERY = 1024;
 
 /** Redis, with a fallback that stands in for it while it is away. docs/failover.md has the protocol, and why no two holders meet. */
 export class FailoverStore implements LockStore {
-  readonly #holds = new Map<string, Hold>();
-  #grants = 0;
+  readonly #holds: Holds;
 
   constructor(
     private readonly redis: PrimaryStore,
     private readonly postgres: FallbackStore,
     private readonly lease: AuthorityLease,
     private readonly runtime: Runtime,
-  ) {}
+  ) {
+    this.#holds = new Holds(runtime.clock);
+  }
 
   acquire(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
     // At once where it can be, so that what is asked for together goes out together.
@@ -31,17 +31,17 @@ export class FailoverStore implements LockStore {
   }
 
   async renew(key: string, owner: string, ttlMs: number): Promise<boolean> {
-    const hold = this.#holds.get(nameOf(key, owner));
+    const hold = this.#holds.find(key, owner);
     if (!hold) return false;
     const ours = await this.#renew(hold, ttlMs);
-    hold.endsAt = this.runtime.clock.monotonic() + ttlMs;
+    this.#holds.prolong(hold, ttlMs);
     return ours;
   }
 
   async release(key: string, owner: string, keepForMs?: number): Promise<boolean> {
-    const hold = this.#holds.get(nameOf(key, owner));
+    const hold = this.#holds.find(key, owner);
     if (!hold) return false;
-    this.#holds.delete(nameOf(key, owner));
+    this.#holds.remove(hold);
     hold.released = true;
     const { redisOwner, postgres } = hold;
     hold.offPostgres();
@@ -52,7 +52,7 @@ export class FailoverStore implements LockStore {
   }
 
   async raise(key: string, owner: string, fencingToken: number): Promise<boolean> {
-    const hold = this.#holds.get(nameOf(key, owner));
+    const hold = this.#holds.find(key, owner);
     if (!hold) return false;
     const { redisOwner, postgres } = hold;
     if (postgres !== 'none' && !(await this.postgres.raise(key, owner, fencingToken))) return false;
@@ -79,7 +79,7 @@ export class FailoverStore implements LockStore {
   }
 
   onLoss(key: string, owner: string, lost: () => void): () => void {
-    const hold = this.#holds.get(nameOf(key, owner));
+    const hold = this.#holds.find(key, owner);
     if (hold) return hold.onLoss(lost);
     lost();
     return () => undefined;
@@ -123,7 +123,7 @@ export class FailoverStore implements LockStore {
         throw unavailable(key, 'Redis granted it, but no longer decides');
       }
     }
-    this.#hold(key, owner, fencingToken, ttlMs).redisOwner = owner;
+    this.#holds.add(key, owner, fencingToken, ttlMs).redisOwner = owner;
     return result;
   }
 
@@ -135,7 +135,7 @@ export class FailoverStore implements LockStore {
   ): Promise<AcquireResult | undefined> {
     const result = await this.postgres.acquireUnder(state, key, owner, ttlMs);
     if (!result?.acquired) return result;
-    const hold = this.#hold(key, owner, result.fencingToken, ttlMs);
+    const hold = this.#holds.add(key, owner, result.fencingToken, ttlMs);
     this.#onPostgres(hold, state === 'POSTGRES' ? 'alone' : 'too');
     if (state === 'POSTGRES') return result;
     try {
@@ -223,25 +223,8 @@ export class FailoverStore implements LockStore {
     hold.onPostgres(as, postgres.onLoss && ((lost) => postgres.onLoss!(key, owner, lost)));
   }
 
-  #hold(key: string, owner: string, token: number, ttlMs: number): Hold {
-    if (++this.#grants % SWEEP_EVERY === 0) this.#sweep();
-    const hold = new Hold(key, owner, token);
-    hold.endsAt = this.runtime.clock.monotonic() + ttlMs;
-    this.#holds.set(nameOf(key, owner), hold);
-    return hold;
-  }
-
   #giveBack({ key, owner }: Hold): void {
     this.release(key, owner).catch(() => undefined); // it frees itself at its ttl
-  }
-
-  #sweep(): void {
-    const at = this.runtime.clock.monotonic();
-    for (const [name, hold] of this.#holds) {
-      if (hold.endsAt > at) continue;
-      hold.offPostgres();
-      this.#holds.delete(name);
-    }
   }
 
   /** The state to act on: as last seen, where that still counts, or the store itself will tell if it has changed. */
@@ -260,10 +243,6 @@ export class FailoverStore implements LockStore {
       throw unavailable(key, `the authority row is out of reach: ${(error as Error).message}`);
     }
   }
-}
-
-function nameOf(key: string, owner: string): string {
-  return `${owner} ${key}`;
 }
 
 function unavailable(key: string, reason: string): LockUnavailableError {

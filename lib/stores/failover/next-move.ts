@@ -7,11 +7,11 @@ export interface Move {
 
 /**
  * What is to be done next, if anything; the row decides whether it may be. `drained`: this process has watched the present DRAINING for long enough that nothing Redis
- * granted is left.
+ * granted is left. `trouble`: what is wrong with Redis, as this process sees it.
  */
-export function nextMove({ state, pods }: Authority, drained: boolean): Move | undefined {
+export function nextMove({ state, pods }: Authority, drained: boolean, trouble?: string): Move | undefined {
   const { all, down, up } = pods;
-  const gone = { reason: `${down} of ${all} processes have lost Redis` };
+  const gone = { reason: `${down} of ${all} processes have lost Redis${trouble ? `; here: ${trouble}` : ''}` };
   const back = { reason: `${up} of ${all} processes have Redis back` };
   switch (state) {
     case 'REDIS':
