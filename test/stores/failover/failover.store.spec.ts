@@ -172,6 +172,15 @@ describe('FailoverStore', () => {
     });
   });
 
+  describe('in POSTGRES', () => {
+    it('announces a ttl that the row does not know: a switch to come has to wait for it', async () => {
+      const bench = await FailoverBench.start();
+      await bench.to('POSTGRES');
+      await bench.store.acquire('k', 'o', 2 * TTL_MS);
+      expect(bench.postgres.row.ttlMs).toBe(2 * TTL_MS);
+    });
+  });
+
   describe('in BOTH', () => {
     it('takes the key on both, and none when either refuses', async () => {
       const bench = await FailoverBench.start();
@@ -215,14 +224,31 @@ describe('FailoverStore', () => {
       expect((await manager.acquire('b')).fencingToken).toBeGreaterThan(next.fencingToken);
     });
 
+    it('puts the fence of Redis above the token, and lifts both', async () => {
+      const bench = await FailoverBench.start();
+      const { store, redis, postgres } = bench;
+      await postgres.acquire('other', 'x', TTL_MS);
+      const far = 2 ** 51;
+      await postgres.raise('other', 'x', far);
+      await bench.to('BOTH');
+      const token = tokenOf(await store.acquire('k', 'o', TTL_MS));
+      expect(token).toBeGreaterThan(far);
+      expect((await redis.inspect('k')).fencingToken).toBeGreaterThan(token);
+      expect(await store.raise('k', 'o', token + 1000)).toBe(true);
+      expect((await redis.inspect('k')).fencingToken).toBe(token + 1000);
+      expect((await postgres.inspect('k')).fencingToken).toBe(token + 1000);
+    });
+
     it('keeps a key that is released with time to keep, on both, so that it stays taken after the change back', async () => {
       const bench = await FailoverBench.start();
       const { store, runtime } = bench;
       await bench.to('BOTH');
       await store.acquire('k', 'o', TTL_MS);
       expect(await store.release('k', 'o', TTL_MS)).toBe(true);
-      expect(await store.acquire('k', 'p', TTL_MS)).toMatchObject({ acquired: false });
-      await bench.to('REDIS');
+      for (const next of ['POSTGRES', 'BOTH', 'REDIS'] as const) {
+        expect(await store.acquire('k', 'p', TTL_MS)).toMatchObject({ acquired: false });
+        await bench.to(next);
+      }
       expect(await store.acquire('k', 'p', TTL_MS)).toMatchObject({ acquired: false });
       await runtime.advance(TTL_MS);
       await bench.lease.look();
@@ -231,7 +257,7 @@ describe('FailoverStore', () => {
 
     it('takes a lock that only Postgres has on Redis with its next renewal, after which it is alone no more', async () => {
       const bench = await FailoverBench.start();
-      const { store, redis, postgres } = bench;
+      const { store, redis, postgres, runtime } = bench;
       await bench.to('POSTGRES');
       await store.acquire('k', 'o', TTL_MS);
       expect([...postgres.alone]).toEqual(['k']);
@@ -242,11 +268,42 @@ describe('FailoverStore', () => {
       redis.down = false;
       expect(await store.renew('k', 'o', TTL_MS)).toBe(true);
       expect([...postgres.alone]).toEqual([]);
+      await runtime.advance(TTL_MS * 0.9);
+      expect(await store.renew('k', 'o', TTL_MS)).toBe(true);
+      expect(await redis.inspect('k')).toMatchObject({ locked: true, remainingMs: TTL_MS });
       await bench.to('REDIS');
       expect(await store.acquire('k', 'p', TTL_MS)).toMatchObject({ acquired: false });
       expect(await store.renew('k', 'o', TTL_MS)).toBe(true);
       expect(await store.release('k', 'o')).toBe(true);
       expect([await redis.inspect('k'), await postgres.inspect('k')]).toEqual([{ locked: false }, { locked: false }]);
+    });
+
+    it('leaves nothing on Redis of a lock that is released while it is taken there', async () => {
+      const bench = await FailoverBench.start();
+      const { store, redis, postgres, runtime } = bench;
+      await bench.to('POSTGRES');
+      await store.acquire('k', 'o', TTL_MS);
+      await bench.to('BOTH');
+      let open!: () => void;
+      redis.gate = new Promise((resolve) => (open = resolve));
+      const renewed = store.renew('k', 'o', TTL_MS);
+      expect(await store.release('k', 'o')).toBe(true);
+      open();
+      expect(await renewed).toBe(false);
+      await runtime.advance(0);
+      expect([await redis.inspect('k'), await postgres.inspect('k')]).toEqual([{ locked: false }, { locked: false }]);
+    });
+
+    it('carries over what it still has on both when Redis goes right after the change back', async () => {
+      const bench = await FailoverBench.start();
+      await bench.to('BOTH');
+      await bench.store.acquire('k', 'o', TTL_MS);
+      await bench.to('REDIS');
+      await bench.to('DRAINING');
+      bench.redis.down = true;
+      await bench.runtime.advance(outlasting(LEASE_MS));
+      expect(await bench.store.renew('k', 'o', TTL_MS)).toBe(true);
+      expect([...bench.postgres.alone]).toEqual(['k']);
     });
 
     it('does not renew what either has no longer', async () => {

@@ -4,15 +4,50 @@ import { systemRuntime } from '../../../lib/runtime.js';
 import { toFailoverTerms } from '../../../lib/stores/failover/failover.options.js';
 import { RedisHealth } from '../../../lib/stores/failover/redis-health.js';
 import { MemoryStore } from '../../../lib/stores/memory.store.js';
+import { ManualRuntime } from '../../../lib/testing/manual-runtime.js';
+import { PrimaryStandIn } from './stand-ins.js';
 
 function probing(ttlMs?: number) {
   const store = new MemoryStore();
   const acquire = jest.spyOn(store, 'acquire');
   const health = new RedisHealth(store, toFailoverTerms(), 'pod-1', systemRuntime, ttlMs);
-  return { health, acquire };
+  return { health, acquire, store };
 }
 
 describe('RedisHealth', () => {
+  it('calls Redis down, or up, once it has failed, or worked, for long enough; and knows nothing at first', async () => {
+    const runtime = new ManualRuntime();
+    const redis = new PrimaryStandIn(runtime);
+    const terms = toFailoverTerms({ failoverAfter: '4s', returnAfter: '10s' });
+    const health = new RedisHealth(redis, terms, 'pod-1', runtime);
+    expect(health.state).toBe('unsure');
+    for (const [down, state, afterMs] of [
+      [true, 'down', 4000],
+      [false, 'up', 10_000],
+      [true, 'down', 4000],
+    ] as const) {
+      redis.down = down;
+      await health.probe();
+      await runtime.advance(afterMs - 1);
+      await health.probe(); // one more of the same kind does not start the time anew
+      expect(health.state).toBe('unsure');
+      await runtime.advance(1);
+      expect(health.state).toBe(state);
+    }
+  });
+
+  it('leaves no lock of its own behind', async () => {
+    const { health, store } = probing();
+    await health.probe();
+    expect(await store.inspect('nestjs-fenced-lock:probe:pod-1')).toEqual({ locked: false });
+  });
+
+  it('probes once at a time', async () => {
+    const { health, acquire } = probing();
+    await Promise.all([health.probe(), health.probe()]);
+    expect(acquire).toHaveBeenCalledTimes(1);
+  });
+
   it('probes with no longer a ttl than locks have, so that Redis does not warn of the probe', async () => {
     const { health, acquire } = probing(3000);
     await health.probe();

@@ -18,10 +18,17 @@ const FAR = Number.MAX_SAFE_INTEGER;
 export class PrimaryStandIn extends MemoryStore implements PrimaryStore {
   down = false;
   floor = 0;
+  /** Answers are held back until then. */
+  gate: Promise<void> | undefined;
 
-  override async acquire(...args: Parameters<MemoryStore['acquire']>): Promise<AcquireResult> {
+  override async acquire(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
     if (this.down) throw new Error('Redis is down');
-    return super.acquire(...args);
+    const { floor } = this;
+    const result = await super.acquire(key, owner, ttlMs);
+    await this.gate;
+    if (!result.acquired || result.fencingToken > floor) return result;
+    await super.raise(key, owner, floor + 1);
+    return { acquired: true, fencingToken: floor + 1 };
   }
 
   override async renew(...args: Parameters<MemoryStore['renew']>): Promise<boolean> {
@@ -51,7 +58,7 @@ export class FallbackStandIn extends MemoryStore implements FallbackStore {
   readonly moves: string[] = [];
   /** The keys that only this store has. */
   readonly alone = new Set<string>();
-  /** Held back until then. */
+  /** What is carried over is held back until then. */
   gate: Promise<void> | undefined;
   #lost: (() => void) | undefined;
 
