@@ -5,7 +5,6 @@ import { runCase } from './run-case.js';
 
 /** All of them: `npm run faults:failover`. */
 const CHOSEN = [
-  'Postgres cut for all pods, strict',
   'Redis cut for two pods, Postgres for the third',
   'Redis killed, and a holder frozen through the switch',
   'a long job through the loss and the return of Redis',
