@@ -7,7 +7,7 @@ import type { Runtime } from './runtime.js';
 import { StoreLink } from './store-link.js';
 import { together } from './stores/joint-answer.js';
 import type { AcquireResult, LockStore } from './stores/lock-store.js';
-import { isRefusal, type Refusal } from './waiters.js';
+import { isRefusal, type Refusal, type Standing } from './waiters.js';
 import type { Watchdog } from './watchdog.js';
 
 type Keys = readonly [string, ...string[]];
@@ -30,12 +30,12 @@ export class Acquirer {
     this.#instance = runtime.random.id().slice(0, INSTANCE_LENGTH);
   }
 
-  async attempt(keys: Keys, terms: LockTerms): Promise<HeldLock | Refusal> {
+  async attempt(keys: Keys, terms: LockTerms, standing?: Standing): Promise<HeldLock | Refusal> {
     // A new owner for each attempt: what an earlier one may have left behind can never be taken for this one's.
     const owner = `${this.#instance}/${this.runtime.random.id()}`;
     const sentAt = now(this.runtime.clock);
     const deadline = new Deadline(this.runtime.clock, sentAt, validity(terms.ttlMs));
-    const asked = keys.length === 1 ? this.#ask(keys[0], owner, terms) : this.#askAll(keys, owner, terms);
+    const asked = keys.length === 1 ? this.#ask(keys[0], owner, terms, standing) : this.#askAll(keys, owner, terms);
     const patience = new Patience(this.watchdog, deadline.on(sentAt));
     try {
       const answer = await patience.for(asked);
@@ -56,9 +56,12 @@ export class Acquirer {
     }
   }
 
-  #ask(key: string, owner: string, { ttlMs }: LockTerms): Promise<Answer> {
-    return this.store.acquire(key, owner, ttlMs).then(
-      (result) => (result.acquired ? result : busy(key, result)),
+  #ask(key: string, owner: string, { ttlMs }: LockTerms, standing?: Standing): Promise<Answer> {
+    return this.store.acquire(key, owner, ttlMs, standing).then(
+      (result) => {
+        if (standing) standing.inLine = result.inLine === true;
+        return result.acquired ? result : busy(key, result);
+      },
       (error: unknown) => unavailable(key, error),
     );
   }

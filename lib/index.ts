@@ -38,7 +38,7 @@ export {
 } from './errors.js';
 
 // Stores
-export type { AcquireResult, LockState, LockStore } from './stores/lock-store.js';
+export type { AcquireResult, LockState, LockStore, Place } from './stores/lock-store.js';
 export type { StoreContext, StoreSource } from './stores/store-source.js';
 export type { AuthorityState } from './stores/failover/authority.js';
 export type { AuthorityChange, FailoverOptions } from './stores/failover/failover.options.js';

@@ -9,7 +9,7 @@ import { systemRuntime, type Runtime } from './runtime.js';
 import { SharedLock } from './shared-lock.js';
 import { Shutdown } from './shutdown.js';
 import type { LockState, LockStore } from './stores/lock-store.js';
-import { isRefusal, Waiters, type Refusal } from './waiters.js';
+import { isRefusal, Waiters, type Refusal, type Standing } from './waiters.js';
 import { Watchdog } from './watchdog.js';
 
 /** Where the manager says what no caller is there to hear: locks lost, renewals and releases without an answer. */
@@ -154,7 +154,7 @@ export class LockManager {
   }
 
   #queue(keys: SortedKeys, terms: LockTerms): Promise<HeldLock> {
-    const attempt = (): Promise<HeldLock | Refusal> => this.#acquirer.attempt(keys, terms);
+    const attempt = (standing?: Standing): Promise<HeldLock | Refusal> => this.#acquirer.attempt(keys, terms, standing);
     return this.#waiters.queue(keys, terms, attempt, (late) => void late.release());
   }
 

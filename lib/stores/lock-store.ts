@@ -1,13 +1,23 @@
 /** The answer to one attempt. */
 export type AcquireResult =
-  | { readonly acquired: true; readonly fencingToken: number }
+  | { readonly acquired: true; readonly fencingToken: number; readonly inLine?: boolean }
   | {
       readonly acquired: false;
       /** The longest the present holder can keep the key without renewing. */
       readonly retryAfterMs?: number;
+      /** The place that was given stands in line from now on, and is told when it is its turn. */
+      readonly inLine?: boolean;
       /** Nobody is known to hold the key: several asked at once and split the votes. Ask again after a short, random time. */
       readonly undecided?: true;
     };
+
+/** Where a process stands in line for a key. */
+export interface Place {
+  /** The same for all that this process asks of the key. */
+  readonly id: string;
+  /** Whether more of this process wait for it: a grant then puts it at the end of the line again. */
+  readonly more: boolean;
+}
 
 /** What a store knows about a key at one moment. */
 export interface LockState {
@@ -29,8 +39,11 @@ export interface LockState {
  * - An attempt that rejected, or was refused, leaves nothing behind that would block the key for longer than its ttl.
  */
 export interface LockStore {
-  /** One attempt, for `ttlMs`. Rejects with `LockUnavailableError` when it cannot decide. */
-  acquire(key: string, owner: string, ttlMs: number): Promise<AcquireResult>;
+  /**
+   * One attempt, for `ttlMs`. Rejects with `LockUnavailableError` when it cannot decide. A store with `leave` may keep a line: the answer to an attempt with a place says
+   * whether the place stands in it. The key is kept for a moment for whoever is first when it is given back.
+   */
+  acquire(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult>;
 
   /** True: `ttlMs` more from now. False: not ours any more; it never re-creates the lock. Rejects: unknown. */
   renew(key: string, owner: string, ttlMs: number): Promise<boolean>;
@@ -56,8 +69,13 @@ export interface LockStore {
   /** Looks without touching. Rejects when it cannot tell. */
   inspect?(key: string): Promise<LockState>;
 
-  /** Calls `wake` when the key may have come free; returns the unsubscribe function. Losing a wake-up is allowed. */
-  onFree?(key: string, wake: () => void): () => void;
+  /**
+   * Calls `wake` when the key may have come free, or it may be this place's turn; returns the unsubscribe function. Losing a wake-up is allowed.
+   */
+  onFree?(key: string, wake: () => void, place?: string): () => void;
+
+  /** Gives a place in line up. It never throws: a place that stays costs those behind it a moment. */
+  leave?(key: string, place: string): void;
 
   /**
    * Calls `lost` as soon as the store knows by itself that the owner has the key no longer, before any renewal asks; returns the unsubscribe function. For

@@ -1,4 +1,4 @@
-import type { AcquireResult, LockStore } from '../stores/lock-store.js';
+import type { AcquireResult, LockStore, Place } from '../stores/lock-store.js';
 
 export type StoreVerb = 'acquire' | 'renew' | 'release' | 'raise' | 'inspect';
 
@@ -26,6 +26,7 @@ export class FaultyStore implements LockStore {
   readonly raise?: NonNullable<LockStore['raise']>;
   readonly inspect?: NonNullable<LockStore['inspect']>;
   readonly onFree?: NonNullable<LockStore['onFree']>;
+  readonly leave?: NonNullable<LockStore['leave']>;
   readonly onLoss?: NonNullable<LockStore['onLoss']>;
   readonly close?: NonNullable<LockStore['close']>;
   readonly together?: NonNullable<LockStore['together']>;
@@ -35,7 +36,8 @@ export class FaultyStore implements LockStore {
     // It has what the inner store has, no more: a store without `raise` stays one.
     if (inner.raise) this.raise = (...args) => this.#call('raise', () => inner.raise!(...args));
     if (inner.inspect) this.inspect = (key) => this.#call('inspect', () => inner.inspect!(key));
-    if (inner.onFree) this.onFree = (key, wake) => inner.onFree!(key, wake);
+    if (inner.onFree) this.onFree = (key, wake, place) => inner.onFree!(key, wake, place);
+    if (inner.leave) this.leave = (key, place) => inner.leave!(key, place);
     if (inner.onLoss) this.onLoss = (key, owner, lost) => inner.onLoss!(key, owner, lost);
     if (inner.close) this.close = () => inner.close!();
     if (inner.together) this.together = (ask) => inner.together!(ask);
@@ -57,8 +59,8 @@ export class FaultyStore implements LockStore {
     }
   }
 
-  acquire(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
-    return this.#call('acquire', () => this.inner.acquire(key, owner, ttlMs));
+  acquire(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult> {
+    return this.#call('acquire', () => this.inner.acquire(key, owner, ttlMs, place));
   }
 
   renew(key: string, owner: string, ttlMs: number): Promise<boolean> {

@@ -96,7 +96,7 @@ describe('DistributedLockModule', () => {
   it('hands the lock defaults on', async () => {
     const ttls: number[] = [];
     class Noting extends MemoryStore {
-      override async acquire(...args: Parameters<LockStore['acquire']>): ReturnType<LockStore['acquire']> {
+      override async acquire(...args: Parameters<MemoryStore['acquire']>): ReturnType<LockStore['acquire']> {
         ttls.push(args[2]);
         return super.acquire(...args);
       }

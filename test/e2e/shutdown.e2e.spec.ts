@@ -68,7 +68,7 @@ class ClosingStore extends MemoryStore {
   attempt = (): void => undefined;
   renewal = (): void => undefined;
 
-  override async acquire(...args: Parameters<LockStore['acquire']>): ReturnType<LockStore['acquire']> {
+  override async acquire(...args: Parameters<MemoryStore['acquire']>): ReturnType<LockStore['acquire']> {
     const result = await super.acquire(...args);
     this.attempt();
     return result;

@@ -2,7 +2,7 @@ import { outlasting } from '../../deadline.js';
 import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
 import { together } from '../joint-answer.js';
-import type { AcquireResult, LockState, LockStore } from '../lock-store.js';
+import type { AcquireResult, LockState, LockStore, Place } from '../lock-store.js';
 import type { AuthorityLease } from './authority-lease.js';
 import type { FallbackStore } from './fallback-store.js';
 import type { Hold } from './hold.js';
@@ -15,6 +15,7 @@ const MOST_CHANGES = 3;
 /** Redis, with a fallback that stands in for it while it is away. docs/failover.md has the protocol, and why no two holders meet. */
 export class FailoverStore implements LockStore {
   readonly #holds: Holds;
+  readonly leave?: (key: string, place: string) => void;
 
   constructor(
     private readonly redis: PrimaryStore,
@@ -23,11 +24,14 @@ export class FailoverStore implements LockStore {
     private readonly runtime: Runtime,
   ) {
     this.#holds = new Holds(runtime.clock);
+    if (redis.leave) this.leave = (key, place) => redis.leave!(key, place);
   }
 
-  acquire(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
+  acquire(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult> {
     // At once where it can be, so that what is asked for together goes out together.
-    return this.lease.mayGrant(ttlMs) ? this.#acquireOnRedis(key, owner, ttlMs) : this.#acquire(key, owner, ttlMs);
+    return this.lease.mayGrant(ttlMs)
+      ? this.#acquireOnRedis(key, owner, ttlMs, place)
+      : this.#acquire(key, owner, ttlMs, place);
   }
 
   async renew(key: string, owner: string, ttlMs: number): Promise<boolean> {
@@ -73,8 +77,8 @@ export class FailoverStore implements LockStore {
     return state === 'DRAINING' && !onPostgres.locked ? this.redis.inspect!(key) : onPostgres;
   }
 
-  onFree(key: string, wake: () => void): () => void {
-    const stops = [this.redis.onFree?.(key, wake), this.postgres.onFree?.(key, wake)];
+  onFree(key: string, wake: () => void, place?: string): () => void {
+    const stops = [this.redis.onFree?.(key, wake, place), this.postgres.onFree?.(key, wake)];
     return () => stops.forEach((stop) => stop?.());
   }
 
@@ -90,11 +94,11 @@ export class FailoverStore implements LockStore {
     await Promise.all([this.redis.close?.(), this.postgres.close?.()]);
   }
 
-  async #acquire(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
+  async #acquire(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult> {
     this.lease.announce(ttlMs);
     for (let changes = 0; changes < MOST_CHANGES; changes++) {
       const state = await this.#stateFor(key, ttlMs);
-      if (state === 'REDIS') return this.#acquireOnRedis(key, owner, ttlMs);
+      if (state === 'REDIS') return this.#acquireOnRedis(key, owner, ttlMs, place);
       if (state === 'DRAINING') break;
       const result = await this.#acquireOnPostgres(state, key, owner, ttlMs);
       if (result) return result;
@@ -108,10 +112,10 @@ export class FailoverStore implements LockStore {
     );
   }
 
-  async #acquireOnRedis(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
+  async #acquireOnRedis(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult> {
     const { epoch, tokenFloor = 0, tokenLead } = this.lease.authority ?? {};
     this.redis.proposeAbove(tokenFloor, tokenLead);
-    const result = await this.redis.acquire(key, owner, ttlMs);
+    const result = await this.redis.acquire(key, owner, ttlMs, place);
     if (!result.acquired) return result;
     const { fencingToken } = result;
     if (!this.lease.confirms(epoch, fencingToken)) {

@@ -1,9 +1,9 @@
 import type { Timers } from '../../runtime.js';
-import { freeChannel } from './lock-scripts.js';
+import { freeChannel, KEPT_FOR } from './lock-scripts.js';
 import type { RedisClient } from './redis-client.js';
 
-/** Told whose lock was given back; undefined: messages may have been missed. */
-export type Told = (owner: string | undefined) => void;
+/** Told whose lock was given back, or for which place it is kept; undefined: messages may have been missed. */
+export type Told = (whose: string | undefined) => void;
 
 /** What is used of a client that does nothing but listen. */
 interface Subscriber {
@@ -24,6 +24,8 @@ const LINGER_MS = 1000;
 export class FreeChannel {
   readonly #listeners = new Map<string, Set<Told>>();
   readonly #prefix: string;
+  /** The channels that the server has confirmed. */
+  readonly #live = new Set<string>();
   #subscriber: Subscriber | undefined;
   #cancel: (() => void) | undefined;
   #closed = false;
@@ -33,7 +35,7 @@ export class FreeChannel {
     private readonly timers: Timers,
   ) {
     // Publishing is done by a script, whose keys the client prefixes; names of channels it leaves as they are.
-    this.#prefix = String((client.options as { keyPrefix?: unknown } | undefined)?.keyPrefix ?? '');
+    this.#prefix = ((client.options as { keyPrefix?: string | Buffer } | undefined)?.keyPrefix ?? '').toString();
   }
 
   listen(key: string, told: Told): () => void {
@@ -46,6 +48,11 @@ export class FreeChannel {
       listeners.delete(told);
       if (listeners.size === 0) this.#cancel ??= this.timers.start(() => this.#leaveIdle(), LINGER_MS);
     };
+  }
+
+  /** Whether whoever listens to this key is told of it at present. */
+  hears(key: string): boolean {
+    return this.#live.has(this.#prefix + freeChannel(key));
   }
 
   close(): void {
@@ -61,7 +68,10 @@ export class FreeChannel {
     subscriber.subscribe(...channels).then(
       () => {
         // A key may have come free before it was listened to.
-        for (const channel of channels) this.#tell(channel, undefined);
+        for (const channel of channels) {
+          this.#live.add(channel);
+          this.#tell(channel, undefined);
+        }
       },
       () => undefined, // a user without access to channels: whoever waits looks from time to time
     );
@@ -70,7 +80,10 @@ export class FreeChannel {
   #leaveIdle(): void {
     this.#cancel = undefined;
     const idle = [...this.#listeners].filter(([, { size }]) => size === 0).map(([channel]) => channel);
-    for (const channel of idle) this.#listeners.delete(channel);
+    for (const channel of idle) {
+      this.#listeners.delete(channel);
+      this.#live.delete(channel);
+    }
     if (idle.length > 0 && this.#subscriber?.status === 'ready') {
       this.#subscriber.unsubscribe(...idle).catch(() => undefined); // a broken connection has left them, too
     }
@@ -87,9 +100,17 @@ export class FreeChannel {
     const subscriber = (client.isCluster ? client.duplicate([], own) : client.duplicate(own)) as Subscriber;
     subscriber.on('error', () => undefined); // the connection that locks says what is wrong
     subscriber.on('message', (channel: string, owner: string) => this.#tell(channel, owner));
+    subscriber.on('close', () => this.#live.clear());
     subscriber.on('ready', () => this.#subscribe([...this.#listeners.keys()]));
     return subscriber;
   }
+}
+
+/** Calls `wake` when a key is free for all, or kept for this place. */
+export function ofPlace(place: string | undefined, wake: () => void): Told {
+  return (whose) => {
+    if (!whose?.startsWith(KEPT_FOR) || place === undefined || whose === KEPT_FOR + place) wake();
+  };
 }
 
 /** Releases of one key that only some nodes tell of, while someone waits. */

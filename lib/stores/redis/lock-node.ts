@@ -1,5 +1,6 @@
-/** What a node can be asked. To undo is to release what was never held: nobody is told. */
-export type NodeVerb = 'acquire' | 'commit' | 'renew' | 'heal' | 'release' | 'undo' | 'inspect' | 'mark';
+/** What a node can be asked. To queue is to acquire with a place in line. To undo is to release what was never held: nobody is told. */
+export type NodeVerb =
+  'acquire' | 'queue' | 'leave' | 'commit' | 'renew' | 'heal' | 'release' | 'undo' | 'inspect' | 'mark';
 
 export interface NodeRequest {
   readonly verb: NodeVerb;
@@ -9,6 +10,8 @@ export interface NodeRequest {
   readonly ms: number;
   /** The proposal of an acquire, the token of a commit or a heal. */
   readonly token: number;
+  /** Of a `queue`: the place, after a + if more of the same process wait, or a -. */
+  readonly place?: string;
 }
 
 export type NodeReply =
@@ -29,12 +32,16 @@ export interface NodeLockState {
  */
 export interface LockNode {
   readonly name: string;
+  /** Whether it keeps lines at all: knows `queue` and `leave`. */
+  readonly lines?: boolean;
+  /** Whether those who listen to this key are told of it at present. Who does not hear when it is their turn must not stand in line. */
+  hears?(key: string): boolean;
   /**
    * Sends one request. Rejects, with the reason as the error's message, when the node cannot be reached, fails, or does not answer within `timeoutMs`;
    * an answer that still comes after that goes to `late`.
    */
   send(request: NodeRequest, timeoutMs: number, late?: (reply: NodeReply) => void): Promise<NodeReply>;
-  /** Calls `told` with the owner whose release made the key free, or with nothing when that may have been missed; returns the unsubscribe function. */
+  /** Calls `told` with what a release says (the owner, or whom the key is kept for), or with nothing when that may have been missed; returns the unsubscribe function. */
   onFree?(key: string, told: (owner: string | undefined) => void): () => void;
   /** Until `uncork`, requests are gathered to go out together. */
   cork?(): void;

@@ -12,6 +12,8 @@ export interface RedisNodeTerms {
   readonly own: boolean;
   readonly retentionMs: number;
   readonly quarantineMs: number;
+  /** Whether it is the only node, and so keeps the lines of those who wait. */
+  readonly lines?: boolean;
   readonly log: (message: string) => void;
 }
 
@@ -30,6 +32,7 @@ const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
  */
 export class RedisNode implements LockNode {
   readonly name: string;
+  readonly lines: boolean;
   readonly #scripts: LockScripts;
   readonly #silence: Silence | undefined;
   readonly #free: FreeChannel;
@@ -48,7 +51,8 @@ export class RedisNode implements LockNode {
     private readonly timers: Timers,
   ) {
     this.name = terms.name;
-    this.#scripts = new LockScripts(terms.quarantineMs, terms.retentionMs);
+    this.lines = terms.lines ?? false;
+    this.#scripts = new LockScripts(terms.quarantineMs, terms.retentionMs, terms.lines);
     if (terms.own) this.#silence = new Silence(client, timers);
     this.#free = new FreeChannel(client, timers);
     client.on('error', this.#onError);
@@ -77,6 +81,10 @@ export class RedisNode implements LockNode {
 
   onFree(key: string, told: Told): () => void {
     return this.#free.listen(key, told);
+  }
+
+  hears(key: string): boolean {
+    return this.#free.hears(key);
   }
 
   cork(): void {

@@ -1,9 +1,9 @@
 import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
 import type { PrimaryStore } from '../failover/primary-store.js';
-import type { AcquireResult, LockState } from '../lock-store.js';
-import { agreeing } from './free-channel.js';
-import type { LockNode, NodeVerb } from './lock-node.js';
+import type { AcquireResult, LockState, Place } from '../lock-store.js';
+import { agreeing, ofPlace } from './free-channel.js';
+import type { LockNode, NodeRequest, NodeVerb } from './lock-node.js';
 import { poll, type Ballot, type Vote } from './poll.js';
 
 export interface RedlockTerms {
@@ -35,6 +35,8 @@ export class RedlockStore implements PrimaryStore {
   /** How far proposals are ahead of the clock. */
   #lead = 0;
   #toldUncovered = false;
+  /** With one node there is one line. Several nodes would each keep another, and lead each other's first ones in at the same time. */
+  readonly leave?: (key: string, place: string) => void;
 
   constructor(
     private readonly nodes: readonly LockNode[],
@@ -42,10 +44,15 @@ export class RedlockStore implements PrimaryStore {
     private readonly runtime: Runtime,
   ) {
     this.#quorum = Math.floor(nodes.length / 2) + 1;
+    const [lone] = nodes;
+    if (nodes.length === 1 && lone?.lines) {
+      this.leave = (key, place) => void this.#send(lone, 'leave', key, place, 0).catch(() => undefined); // its turn passes by
+    }
   }
 
-  async acquire(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
+  async acquire(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult> {
     this.#tellUncovered(ttlMs);
+    const inLine = place !== undefined && this.leave !== undefined && this.nodes[0]!.hears?.(key) === true;
     let abandoned = false;
     const undo = ({ node }: { readonly node: LockNode }): void => {
       // Out of reach: the key frees itself there at its ttl.
@@ -64,18 +71,23 @@ export class RedlockStore implements PrimaryStore {
       if (abandoned && vote.reply.status === 'yes') undo(vote);
     };
     try {
-      const outcome = await this.#poll(this.nodes, 'acquire', key, owner, ttlMs, this.#propose(), count, late);
+      const request = { key, owner, ms: ttlMs, token: this.#propose() };
+      const asked: NodeRequest = inLine
+        ? { ...request, verb: 'queue', place: `${place!.more ? '+' : '-'}${place!.id}` }
+        : { ...request, verb: 'acquire' };
+      const outcome = await poll(this.nodes, asked, this.#timeout('acquire', ttlMs), this.runtime.clock, count, late);
       if (!outcome.granted) {
         // A node that refused has nothing of ours. The others may have, those included that have not answered.
         const refused = new Set(outcome.refusedBy.map(({ node }) => node));
         abandon(this.nodes.filter((node) => !refused.has(node)));
-        return outcome.undecided ? { acquired: false, undecided: true } : this.#busy(outcome.refusedBy);
+        if (outcome.undecided) return { acquired: false, undecided: true };
+        return inLine ? { ...this.#busy(outcome.refusedBy), inLine } : this.#busy(outcome.refusedBy);
       }
       const fencingToken = Math.max(...outcome.votes.map(({ reply }) => reply.value));
       const behind = outcome.votes.filter(({ reply }) => reply.value !== fencingToken).map(({ node }) => node);
       const agreed = outcome.votes.length - behind.length;
       if (agreed >= this.#quorum || (await this.#commit(key, owner, ttlMs, fencingToken, behind, agreed))) {
-        return { acquired: true, fencingToken };
+        return inLine ? { acquired: true, fencingToken, inLine: place!.more } : { acquired: true, fencingToken };
       }
       abandon(this.nodes);
       return { acquired: false, undecided: true };
@@ -126,8 +138,8 @@ export class RedlockStore implements PrimaryStore {
     }
   }
 
-  onFree(key: string, wake: () => void): () => void {
-    const told = agreeing(this.#quorum, wake);
+  onFree(key: string, wake: () => void, place?: string): () => void {
+    const told = this.leave ? ofPlace(place, wake) : agreeing(this.#quorum, wake);
     const stops = this.nodes.map((node) => node.onFree?.(key, told));
     return () => stops.forEach((stop) => stop?.());
   }

@@ -34,6 +34,9 @@ export class ModelNode {
         return this.acquire(request);
       case 'heal':
         return this.heal(request);
+      case 'queue':
+      case 'leave':
+        throw new Error('Lines are kept by lone nodes, and not simulated');
       case 'mark':
         return { status: 'yes', value: this.quarantinedFor() };
       case 'inspect':

@@ -1,0 +1,229 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { LockBusyError } from '../../../lib/errors.js';
+import type { Lock } from '../../../lib/lock.js';
+import { LockManager } from '../../../lib/lock-manager.js';
+import { LockScripts, freeChannel } from '../../../lib/stores/redis/lock-scripts.js';
+import { connectRedis } from '../../../lib/stores/redis/redis.store.js';
+import type { RedisNodeEntry } from '../../../lib/stores/redis/redis-client.js';
+import { eventually } from '../../support/eventually.js';
+import { RedisServer, stopAll } from '../../support/redis-server.js';
+
+const CLAIM_MS = 500;
+
+describe('The line for a key on a lone Redis', () => {
+  let server: RedisServer | undefined;
+  let redis: Redis;
+  const pods: LockManager[] = [];
+  const clients: Redis[] = [];
+  let keys = 0;
+  const freshKey = (): string => `key:${++keys}`;
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+    redis = new Redis(server.port, '127.0.0.1');
+  });
+  afterEach(async () => {
+    await Promise.all(pods.splice(0).map(async (pod) => pod.shutdown(1000)));
+    for (const client of clients.splice(0)) client.disconnect();
+  });
+  afterAll(async () => {
+    redis?.disconnect();
+    await stopAll(server);
+  });
+
+  async function pod(node: RedisNodeEntry = server!.url): Promise<LockManager> {
+    const made = new LockManager(await connectRedis({ nodes: [node], ttlMs: 30_000, nodeTimeout: '10s' }));
+    pods.push(made);
+    return made;
+  }
+
+  const line = (key: string): Promise<string[]> => redis.zrange(freeChannel(key), '0', '-1');
+
+  /** Waits in line for the key; resolves once it stands there. */
+  async function joins(of: LockManager, key: string, wait = '60s'): Promise<{ readonly lock: Promise<Lock> }> {
+    const before = (await line(key)).length;
+    const lock = of.acquire(key, { wait });
+    lock.catch(() => undefined);
+    await eventually(async () => expect(await line(key)).toHaveLength(before + 1));
+    return { lock };
+  }
+
+  it('leads in who waits in order of arrival, whichever process they are in, with rising tokens', async () => {
+    const key = freshKey();
+    const holder = await (await pod()).acquire(key);
+    const waiting: Promise<Lock>[] = [];
+    for (let waiter = 0; waiter < 4; waiter++) waiting.push((await joins(await pod(), key)).lock);
+    const entered: number[] = [];
+    const tokens = [holder.fencingToken];
+    const passing = waiting.map(async (lock, index) => {
+      const held = await lock;
+      entered.push(index);
+      tokens.push(held.fencingToken);
+      await held.release();
+    });
+    await holder.release();
+    await Promise.all(passing);
+    expect(entered).toEqual([0, 1, 2, 3]);
+    expect(tokens).toEqual([...tokens].sort((a, b) => a - b));
+    expect(new Set(tokens).size).toBe(tokens.length);
+  });
+
+  it('asks for each grant little more than twice, however many wait', async () => {
+    const key = freshKey();
+    const everyone = await Promise.all(Array.from({ length: 4 }, () => pod()));
+    const calls = async (): Promise<number> =>
+      Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1]);
+    const before = await calls();
+    const GRANTS = 25;
+    const taken = everyone.flatMap((each) => Array.from({ length: 16 }, () => ({ each, times: 0 })));
+    const worker = async (waiter: { each: LockManager; times: number }): Promise<void> => {
+      for (; waiter.times < GRANTS; waiter.times++) {
+        const lock = await waiter.each.acquire(key, { wait: '60s' });
+        await lock.release();
+      }
+    };
+    await Promise.all(taken.map(worker));
+    const grants = GRANTS * taken.length;
+    // Two, and what a machine that is held up adds: a turn that was missed, a look in between.
+    expect((await calls()) - before).toBeLessThan(2.5 * grants);
+  }, 60_000);
+
+  it('keeps a key for who is first, so that nobody barges in, and for no longer than a moment', async () => {
+    const key = freshKey();
+    const holder = await (await pod()).acquire(key);
+    // Someone who stands there, and whose process is no more.
+    await redis.zadd(freeChannel(key), 1, 'dead');
+    await holder.release();
+    const refusal = await (await pod()).acquire(key).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(LockBusyError);
+    expect((refusal as LockBusyError).retryAfterMs).toBeLessThanOrEqual(CLAIM_MS);
+    await eventually(async () => {
+      const lock = await (await pod()).acquire(key);
+      await lock.release();
+    });
+  });
+
+  it('goes on behind places whose processes have died', async () => {
+    const key = freshKey();
+    const holder = await (await pod()).acquire(key);
+    await redis.zadd(freeChannel(key), 1, 'dead');
+    await redis.zadd(freeChannel(key), 2, 'dead, too');
+    const { lock: waiting } = await joins(await pod(), key);
+    await holder.release();
+    expect((await waiting).held).toBe(true);
+  });
+
+  it('leads the first in when the holder died and its lease ran out, whoever looks first', async () => {
+    const key = freshKey();
+    await (await pod()).acquire(key, { ttl: '300ms', autoRenew: false });
+    const first = await joins(await pod(), key);
+    const second = await joins(await pod(), key);
+    const order: string[] = [];
+    const pass = async (name: string, lock: Promise<Lock>): Promise<void> => {
+      const held = await lock;
+      order.push(name);
+      await held.release();
+    };
+    await Promise.all([pass('first', first.lock), pass('second', second.lock)]);
+    expect(order).toEqual(['first', 'second']);
+  });
+
+  it('is left by who gives up, and hands the key on if it was their turn', async () => {
+    const key = freshKey();
+    const holder = await (await pod()).acquire(key);
+    const giveUp = new AbortController();
+    const impatient = (await pod()).acquire(key, { wait: '60s', signal: giveUp.signal });
+    await eventually(async () => expect(await line(key)).toHaveLength(1));
+    const next = await joins(await pod(), key);
+    giveUp.abort(new Error('enough'));
+    await expect(impatient).rejects.toThrow('enough');
+    await eventually(async () => expect(await line(key)).toHaveLength(1));
+    await holder.release();
+    await (await next.lock).release();
+    await eventually(async () => expect(await redis.exists(freeChannel(key), `lock:{${key}}`)).toBe(0));
+  });
+
+  it('is left by a process when the last of its waiters has gone, not before', async () => {
+    const key = freshKey();
+    const holder = await (await pod()).acquire(key);
+    const crowd = await pod();
+    const signals = [new AbortController(), new AbortController()];
+    const waiting = signals.map(({ signal }) => crowd.acquire(key, { wait: '60s', signal }).catch(() => 'gone'));
+    await eventually(async () => expect(await line(key)).toHaveLength(1));
+    signals[0]!.abort();
+    expect(await waiting[0]).toBe('gone');
+    expect(await line(key)).toHaveLength(1);
+    signals[1]!.abort();
+    expect(await waiting[1]).toBe('gone');
+    await eventually(async () => expect(await line(key)).toHaveLength(0));
+    await holder.release();
+  });
+
+  it('does not outlast those who stand in it', async () => {
+    const key = freshKey();
+    await (await pod()).acquire(key);
+    await joins(await pod(), key);
+    const left = await redis.pttl(freeChannel(key));
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThanOrEqual(60_000);
+  });
+
+  it('is not joined by who cannot be told of a turn', async () => {
+    await redis.call('ACL', 'SETUSER', 'deaf', 'on', '>secret', '~*', '+@all', '-subscribe', 'resetchannels');
+    const deaf = await pod({ host: '127.0.0.1', port: server!.port, username: 'deaf', password: 'secret' });
+    const key = freshKey();
+    const holder = await (await pod()).acquire(key);
+    const waiting = deaf.acquire(key, { wait: '60s' });
+    const other = await joins(await pod(), key);
+    expect(await line(key)).toHaveLength(1);
+    await holder.release();
+    await (await other.lock).release();
+    expect((await waiting).held).toBe(true);
+  });
+
+  it('is served in one script with other requests', async () => {
+    const scripts = new LockScripts(0, 60_000, true);
+    const request = { ms: 1000, token: 5 };
+    const call = scripts.all([
+      { verb: 'acquire', key: 'x', owner: 'a', ...request },
+      { verb: 'queue', key: 'x', owner: 'b', place: '-p1', ...request },
+      { verb: 'queue', key: 'y', owner: 'c', place: '+p1', ...request },
+      { verb: 'release', key: 'x', owner: 'a', ms: 0, token: 0 },
+      { verb: 'queue', key: 'x', owner: 'd', place: '-p2', ...request },
+      { verb: 'queue', key: 'x', owner: 'e', place: '-p1', ...request },
+      { verb: 'leave', key: 'y', owner: 'p1', ms: 0, token: 0 },
+    ]);
+    const replies = await redis.eval(call.text, call.keyCount, ...call.args);
+    expect(replies).toEqual([5, [0, ['a', expect.any(Number)]], 5, 0, [0, ['kept for/p1', expect.any(Number)]], 6, 0]);
+    expect(await line('x')).toEqual(['p2']);
+    expect(await line('y')).toEqual([]);
+  });
+
+  it('is handed on by who leaves when it is their turn', async () => {
+    const scripts = new LockScripts(0, 60_000, true);
+    const key = freshKey();
+    await redis.set(`lock:{${key}}`, 'kept for/leaving', 'PX', 60_000);
+    await redis.zadd(freeChannel(key), 1, 'next');
+    const leave = scripts.one({ verb: 'leave', key, owner: 'leaving', ms: 0, token: 0 });
+    await redis.eval(leave.text, leave.keyCount, ...leave.args);
+    expect(await redis.get(`lock:{${key}}`)).toBe('kept for/next');
+    const last = scripts.one({ verb: 'leave', key, owner: 'next', ms: 0, token: 0 });
+    await redis.eval(last.text, last.keyCount, ...last.args);
+    expect(await redis.exists(`lock:{${key}}`)).toBe(0);
+  });
+
+  it('is not joined while the node is in quarantine', async () => {
+    const scripts = new LockScripts(60_000, 60_000, true);
+    const { text, keyCount, args } = scripts.one({
+      verb: 'queue',
+      key: 'q',
+      owner: 'o',
+      ms: 1000,
+      token: 5,
+      place: '-p',
+    });
+    expect(await redis.eval(text, keyCount, ...args)).toEqual([2, expect.any(Number)]);
+    expect(await line('q')).toEqual([]);
+  });
+});
