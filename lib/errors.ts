@@ -4,6 +4,8 @@ export interface NodeFailure {
   readonly node: string;
   /** What it said or did: READONLY, NOPERM, timeout, not connected, quarantine … */
   readonly reason: string;
+  /** When that is over by itself, on the wall clock, where it is known: a quarantine. */
+  readonly untilMs?: number;
 }
 
 /** The base of every error of this module: a stable `code`, and a message that names the key, the event and the remedy. */

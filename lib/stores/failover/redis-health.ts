@@ -47,16 +47,21 @@ export class RedisHealth {
       this.#found(true, askedAt);
       this.trouble = undefined;
     } catch (error) {
-      this.#found(false, askedAt);
+      this.#found(passes(error) ? undefined : false, askedAt);
       this.trouble = causesOf(error);
     }
   }
 
-  #found(works: boolean, at: number): void {
+  #found(works: boolean | undefined, at: number): void {
     if (this.#works === works) return;
     this.#works = works;
-    this.#since = at;
+    this.#since = works === undefined ? undefined : at;
   }
+}
+
+/** Nodes in quarantine are back within a ttl, which is sooner than a switch takes. */
+function passes(error: unknown): boolean {
+  return error instanceof LockUnavailableError && error.causes.every(({ untilMs }) => untilMs !== undefined);
 }
 
 /** Without the probe's key and advice, which mean nothing to a reader of the log. */

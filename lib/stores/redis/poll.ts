@@ -47,7 +47,7 @@ export function poll<R>(
         (reply) => {
           if (reply.status === 'yes') ballot.yes.push({ node, reply });
           else if (reply.status === 'no') ballot.no.push({ node, reply });
-          else ballot.failures.push({ node: node.name, reason: abstention(clock.wall() + reply.value) });
+          else ballot.failures.push(abstention(node.name, clock.wall() + reply.value));
           settle();
         },
         (error: unknown) => {
@@ -59,6 +59,6 @@ export function poll<R>(
   });
 }
 
-function abstention(untilMs: number): string {
-  return `in quarantine until ${new Date(untilMs).toISOString()}, since it came up empty`;
+function abstention(node: string, untilMs: number): NodeFailure {
+  return { node, reason: `in quarantine until ${new Date(untilMs).toISOString()}, since it came up empty`, untilMs };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { LockUnavailableError } from '../../../lib/errors.js';
+import { LockUnavailableError, type NodeFailure } from '../../../lib/errors.js';
 import { systemRuntime } from '../../../lib/runtime.js';
 import { toFailoverTerms } from '../../../lib/stores/failover/failover.options.js';
 import { RedisHealth } from '../../../lib/stores/failover/redis-health.js';
@@ -34,6 +34,29 @@ describe('RedisHealth', () => {
       await runtime.advance(1);
       expect(health.state).toBe(state);
     }
+  });
+
+  it('does not call Redis down while all that keeps it is a quarantine, which is over sooner than a switch', async () => {
+    const runtime = new ManualRuntime();
+    const redis = new PrimaryStandIn(runtime);
+    const health = new RedisHealth(redis, toFailoverTerms(), 'pod-1', runtime);
+    const acquire = jest.spyOn(redis, 'acquire');
+    const quarantine = { node: 'a', reason: 'in quarantine', untilMs: runtime.clock.wall() + 30_000 };
+    const failing = async (...causes: NodeFailure[]): Promise<void> => {
+      acquire.mockRejectedValue(new LockUnavailableError('probe', causes));
+      for (const ms of [0, 60_000]) {
+        await runtime.advance(ms);
+        await health.probe();
+      }
+    };
+    await failing(quarantine, { ...quarantine, node: 'b' });
+    expect(health.state).toBe('unsure');
+    expect(health.trouble).toContain('in quarantine');
+    await failing(quarantine, { node: 'b', reason: 'not connected' });
+    expect(health.state).toBe('down');
+    // Nor is it up before it is over.
+    await failing(quarantine);
+    expect(health.state).toBe('unsure');
   });
 
   it('leaves no lock of its own behind', async () => {

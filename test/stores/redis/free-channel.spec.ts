@@ -39,6 +39,12 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
     return made;
   }
 
+  async function pod(nodes?: readonly RedisNodeEntry[], runtime?: Runtime): Promise<LockManager> {
+    const made = new LockManager(await store(nodes), {}, runtime);
+    open.unshift({ close: async () => made.shutdown(1000) });
+    return made;
+  }
+
   /** Resolves when whoever listens to the key is woken by a release. The first wake-up says no more than that it listens. */
   async function listening(of: LockStore, key: string): Promise<{ readonly woken: () => number; stop: () => void }> {
     let woken = 0;
@@ -98,7 +104,7 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
   });
 
   it('hands a lock on as soon as it is given back, however long the waiter would have slept', async () => {
-    const [holder, waiter] = [new LockManager(await store()), new LockManager(await store(), {}, sleepy)];
+    const [holder, waiter] = [await pod(), await pod(undefined, sleepy)];
     const key = freshKey();
     for (let round = 0; round < 5; round++) {
       const lock = await holder.acquire(key);
@@ -165,7 +171,7 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
         return { host: '127.0.0.1', port, username: 'deaf', password: 'secret' };
       }),
     );
-    const [holder, waiter] = [new LockManager(await store(nodes)), new LockManager(await store(nodes))];
+    const [holder, waiter] = [await pod(nodes), await pod(nodes)];
     const key = freshKey();
     const lock = await holder.acquire(key);
     const next = waiter.acquire(key, { wait: '30s' });
