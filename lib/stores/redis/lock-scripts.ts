@@ -109,7 +109,7 @@ const ABSTAIN = `
 
 /**
  * The line for a key is a sorted set, under the name of the channel: places by when they joined. A lone node keeps one; several would keep different ones.
- * A user without access to channels loses wake-ups, not the release.
+ * A user without access to channels, or to sorted sets, loses wake-ups and the line, not the release.
  */
 const LINE = `
 local KEPT, LINE_MS = '${KEPT_FOR}', ${LINE_MS}
@@ -124,7 +124,7 @@ local function keepFor(lock, line, id)
   return KEPT .. id
 end
 local function handOn(lock, line, owner)
-  local first = redis.call('ZPOPMIN', line)[1]
+  local first = redis.pcall('ZPOPMIN', line)[1]
   if first then return keepFor(lock, line, first) end
   redis.call('DEL', lock)
   redis.pcall('PUBLISH', line, owner)

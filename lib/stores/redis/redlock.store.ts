@@ -5,6 +5,7 @@ import type { AcquireResult, LockState, Place } from '../lock-store.js';
 import { agreeing, ofPlace } from './free-channel.js';
 import type { LockNode, NodeRequest, NodeVerb } from './lock-node.js';
 import { poll, type Ballot, type Vote } from './poll.js';
+import { mostOfOneHolder, stateOf } from './tally.js';
 
 export interface RedlockTerms {
   /** How long one node may take to answer, in ms; never more than a third of the ttl. */
@@ -16,6 +17,8 @@ export interface RedlockTerms {
 
 /** A round trip that takes more than this part of the ttl is of no use to the lease. */
 const TIMEOUTS_PER_TTL = 3;
+/** Of the command of a script, as old and new versions say it. */
+const NOT_PERMITTED = /NOPERM|can't run this command/;
 /** Of a wall-clock ms, so that two processes in the same ms rarely propose the same token. */
 const PROPOSALS_PER_MS = 1000;
 
@@ -35,6 +38,7 @@ export class RedlockStore implements PrimaryStore {
   /** How far proposals are ahead of the clock. */
   #lead = 0;
   #toldUncovered = false;
+  #lineRefused = false;
   /** With one node there is one line. Several nodes would each keep another, and lead each other's first ones in at the same time. */
   readonly leave?: (key: string, place: string) => void;
 
@@ -52,7 +56,8 @@ export class RedlockStore implements PrimaryStore {
 
   async acquire(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult> {
     this.#tellUncovered(ttlMs);
-    const inLine = place !== undefined && this.leave !== undefined && this.nodes[0]!.hears?.(key) === true;
+    const inLine =
+      place !== undefined && this.leave !== undefined && !this.#lineRefused && this.nodes[0]!.hears?.(key) === true;
     let abandoned = false;
     const undo = ({ node }: { readonly node: LockNode }): void => {
       // Out of reach: the key frees itself there at its ttl.
@@ -93,6 +98,8 @@ export class RedlockStore implements PrimaryStore {
       return { acquired: false, undecided: true };
     } catch (error) {
       abandon(this.nodes);
+      // Its user may lock, but not keep a line: the next attempt is a plain one.
+      this.#lineRefused ||= inLine && NOT_PERMITTED.test((error as Error).message);
       throw error;
     }
   }
@@ -145,7 +152,7 @@ export class RedlockStore implements PrimaryStore {
   }
 
   async inspect(key: string): Promise<LockState> {
-    return this.#poll(this.nodes, 'inspect', key, '', 0, 0, (ballot) => this.#state(key, ballot));
+    return this.#poll(this.nodes, 'inspect', key, '', 0, 0, (ballot) => stateOf(key, ballot, this.#quorum));
   }
 
   async close(): Promise<void> {
@@ -194,27 +201,6 @@ export class RedlockStore implements PrimaryStore {
     return Number.isFinite(retryAfterMs) && retryAfterMs > 0 ? { acquired: false, retryAfterMs } : { acquired: false };
   }
 
-  #state(key: string, { yes, no, failures, open }: Ballot): LockState | undefined {
-    const fencingToken = Math.max(0, ...[...yes, ...no].map(({ reply }) => reply.value));
-    const token = fencingToken > 0 ? { fencingToken } : {};
-    const leases = new Map<string, number[]>();
-    for (const { reply } of yes) {
-      if (reply.status !== 'yes' || !reply.state) continue;
-      const { owner, remainingMs } = reply.state;
-      leases.set(owner, [...(leases.get(owner) ?? []), remainingMs]);
-    }
-    let most = 0;
-    for (const [owner, remaining] of leases) {
-      most = Math.max(most, remaining.length);
-      if (remaining.length < this.#quorum || open > 0) continue;
-      remaining.sort((a, b) => b - a);
-      return { locked: true, owner, remainingMs: remaining[this.#quorum - 1]!, ...token };
-    }
-    if (open > 0) return undefined;
-    if (most + failures.length < this.#quorum) return { locked: false, ...token };
-    throw new LockUnavailableError(key, failures);
-  }
-
   #propose(): number {
     const { clock, random } = this.runtime;
     const shaped =
@@ -256,13 +242,4 @@ export class RedlockStore implements PrimaryStore {
         'Set `quarantine` to the longest ttl in use.',
     );
   }
-}
-
-function mostOfOneHolder(refusals: readonly Vote[]): number {
-  const counts = new Map<string | undefined, number>();
-  for (const { reply } of refusals) {
-    const holder = reply.status === 'no' ? reply.holder : undefined;
-    counts.set(holder, (counts.get(holder) ?? 0) + 1);
-  }
-  return Math.max(0, ...counts.values());
 }

@@ -182,6 +182,30 @@ describe('The line for a key on a lone Redis', () => {
     expect((await waiting).held).toBe(true);
   });
 
+  it('is done without where the user may lock, but do little else', async () => {
+    const commands = [
+      '+eval',
+      '+evalsha',
+      '+set',
+      '+get',
+      '+del',
+      '+pttl',
+      '+pexpire',
+      '+publish',
+      '+subscribe',
+      '+info',
+    ];
+    await redis.call('ACL', 'SETUSER', 'locker', 'on', '>secret', '~lock:*', '&lock:*', ...commands);
+    const node = { host: '127.0.0.1', port: server!.port, username: 'locker', password: 'secret' };
+    const key = freshKey();
+    const holder = await (await pod(node)).acquire(key);
+    const waiting = (await pod(node)).acquire(key, { wait: '60s' });
+    await eventually(async () => expect(Number((await redis.pubsub('NUMSUB', freeChannel(key)))[1])).toBe(1));
+    expect(await holder.release()).toBe(true);
+    expect(await (await waiting).release()).toBe(true);
+    expect(await line(key)).toEqual([]);
+  });
+
   it('is served in one script with other requests', async () => {
     const scripts = new LockScripts(0, 60_000, true);
     const request = { ms: 1000, token: 5 };
