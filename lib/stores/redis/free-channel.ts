@@ -1,5 +1,6 @@
 import type { Timers } from '../../runtime.js';
-import { freeChannel, KEPT_FOR } from './lock-scripts.js';
+import { freeChannel } from './key-names.js';
+import { KEPT_FOR } from './node-lua.js';
 import type { RedisClient } from './redis-client.js';
 
 /** Told whose lock was given back, or for which place it is kept; undefined: messages may have been missed. */

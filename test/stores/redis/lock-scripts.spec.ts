@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { Redis } from 'ioredis';
 import { systemRuntime } from '../../../lib/runtime.js';
 import type { NodeReply, NodeRequest, NodeVerb } from '../../../lib/stores/redis/lock-node.js';
-import { keyNames, MARKER_KEY } from '../../../lib/stores/redis/lock-scripts.js';
+import { keyNames, MARKER_KEY } from '../../../lib/stores/redis/key-names.js';
 import { RedisNode } from '../../../lib/stores/redis/redis-node.js';
 import { RedisServer, stopAll } from '../../support/redis-server.js';
 import { ModelNode } from './simulation/model-node.js';
