@@ -1,12 +1,13 @@
-import type { Setting } from './comparisons.js';
-import { openBarePostgres, type BareOptions } from './bare-postgres.js';
-import { proveExclusion } from './exclusion.js';
+import { openBarePostgres, type BareOptions } from './bare/bare-postgres.js';
+import { admit, openProven, type Entrant } from './entrant.js';
 import { onKeysOf, type Locker } from './locker.js';
-import { measure, type Contender, type Result } from './measure.js';
+import { measure, type Comparison, type Contender } from './measure.js';
 import { acquireAndRelease, openManager } from './ours.js';
 import { postgres } from './package-under-test.js';
-import { rounds, scaled } from './scale.js';
-import { manyInFlight, oneAtATime } from './turns.js';
+import { scaled } from './scale.js';
+import type { Setting } from './scenario.js';
+import type { Table } from './table.js';
+import { planned, type TurnPlan } from './turns.js';
 
 const IN_FLIGHT = 64;
 
@@ -22,51 +23,47 @@ const twoStatements = bare({ name: 'bare, lock and token in one statement', join
 const pipelined = bare({ name: 'bare, pipelined', pipeline: true });
 const ours: Open = async (url) => acquireAndRelease(await openManager({ store: postgres(url) }), { waits: false });
 
-export async function postgresLone(setting: Setting): Promise<Result> {
-  return compare(
-    'Postgres, one at a time',
-    'operation',
-    setting,
-    80,
-    [threeStatements, twoStatements, ours],
-    (locker) => oneAtATime(locker.name, scaled(200, setting), onKeysOf(locker)),
-  );
+export async function postgresLone(setting: Setting): Promise<Table> {
+  return compare(setting, [threeStatements, twoStatements, ours], {
+    title: 'Postgres, one at a time',
+    ratioOf: 'operation',
+    rounds: 80,
+    plan: { count: scaled(200, setting), inFlight: 1 },
+  });
 }
 
-export async function postgresThroughput(setting: Setting): Promise<Result> {
-  const title = `Postgres, ${IN_FLIGHT} in flight on distinct keys`;
-  return compare(title, 'turn', setting, 40, [threeStatements, twoStatements, pipelined, ours], (locker) =>
-    manyInFlight(locker.name, scaled(1000, setting), IN_FLIGHT, onKeysOf(locker)),
-  );
+export async function postgresBurst(setting: Setting): Promise<Table> {
+  return compare(setting, [threeStatements, twoStatements, pipelined, ours], {
+    title: `Postgres, ${IN_FLIGHT} at once`,
+    ratioOf: 'turn',
+    rounds: 40,
+    plan: { count: scaled(1000, setting), inFlight: IN_FLIGHT },
+  });
 }
 
-async function compare(
-  title: string,
-  ratioOf: Result['ratioOf'],
-  setting: Setting,
-  unscaledRounds: number,
-  [baseline, ...others]: readonly [Open, ...Open[]],
-  contender: (locker: Locker) => Contender,
-): Promise<Result> {
-  const lockers: Locker[] = [];
-  const enter = async (open: Open): Promise<Contender> => {
-    await proveExclusion(() => open(setting.postgresUrl));
-    const locker = await open(setting.postgresUrl);
-    lockers.push(locker);
-    return contender(locker);
+type Terms = Pick<Comparison, 'title' | 'ratioOf' | 'rounds'> & { readonly plan: TurnPlan };
+
+async function compare(setting: Setting, all: readonly Open[], terms: Terms): Promise<Table> {
+  const { plan, ...rest } = terms;
+  const closing: (() => Promise<void>)[] = [];
+  const enter = async (entrant: Entrant): Promise<Contender> => {
+    const locker = await openProven(entrant, { urls: [], waits: false });
+    closing.push(locker.close);
+    return { name: locker.name, role: locker.role, turn: planned(plan, onKeysOf(locker)) };
   };
   try {
-    const first = await enter(baseline);
-    const contenders: [Contender, ...Contender[]] = [first];
-    for (const open of others) contenders.push(await enter(open));
-    return await measure({
-      title,
-      operation: 'taking and giving back one lock that nobody else wants',
-      rounds: rounds(unscaledRounds, setting),
-      ratioOf,
-      contenders,
-    });
+    const entrants = all.map((open, index) => ({ id: String(index), open: () => open(setting.postgresUrl) }));
+    const { admitted } = await admit(entrants, enter);
+    return await measure(
+      {
+        ...rest,
+        operation: 'taking and giving back one lock that nobody else wants',
+        columns: ['ratio', 'ratioQuartiles', 'medianUs', 'p95Us', 'perSecond', 'cpuUs'],
+        contenders: admitted,
+      },
+      setting,
+    );
   } finally {
-    await Promise.all(lockers.map((locker) => locker.close()));
+    await Promise.all(closing.map((close) => close()));
   }
 }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Locker } from './locker.js';
+import type { Locker } from '../locker.js';
 
 export interface BareOptions {
   readonly name: string;
@@ -36,6 +36,7 @@ export async function openBarePostgres(url: string, options: BareOptions): Promi
 
   return {
     name,
+    role: 'limit',
     async lock(key, work) {
       if (!(await take(key))) throw new Error(`${key} is taken`);
       await work?.();

@@ -1,0 +1,58 @@
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import type { Redis } from 'ioredis';
+import { connectAll, disconnectAll } from '../connections.js';
+import type { Entrant } from '../entrant.js';
+import type { Locker, LockerOptions } from '../locker.js';
+
+/** Of bench/package.json: untyped, so that the bench compiles where the peers are not installed. */
+export const require = createRequire(new URL('../package.json', import.meta.url));
+
+type Locks = Pick<Locker, 'lock' | 'close'>;
+
+/** Another package that locks. */
+export function peer(
+  id: string,
+  name: string,
+  open: (options: LockerOptions) => Promise<Locks>,
+  { usesContext = false } = {},
+): Entrant {
+  return {
+    id,
+    peerName: name,
+    usesContext,
+    open: async (options) => {
+      if (!isInstalled(id)) throw new Error('not installed');
+      return { name, role: 'peer', ...(await open(options)) };
+    },
+  };
+}
+
+/** One that is given ioredis clients: they are the same for all. */
+export function ioredisPeer(
+  id: string,
+  name: string,
+  lockOf: (clients: readonly Redis[], options: LockerOptions) => Promise<Locker['lock']> | Locker['lock'],
+): Entrant {
+  return peer(id, name, async (options) => {
+    const clients = await connectAll(options.urls);
+    return { lock: await lockOf(clients, options), close: () => disconnectAll(clients) };
+  });
+}
+
+export function isInstalled(id: string): boolean {
+  try {
+    require.resolve(id);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** For packages that are ES modules only. */
+export async function load(id: string): Promise<any> {
+  return import(pathToFileURL(require.resolve(id)).href);
+}
+
+/** As many attempts as a package may make that waits. */
+export const FOR_EVER = 1_000_000;

@@ -1,0 +1,101 @@
+import type { Scenario } from './scenario.js';
+
+const OURS = 'nestjs-fenced-lock: acquire, release';
+
+/**
+ * Everything the bench measures, in the order of docs/performance.md. To add a scenario: write a module whose function takes a `Setting` (scenario.ts) and returns
+ * a `Table` (table.ts), and put an entry here. `npm run bench -- --only <name> --smoke` then shows whether it runs, and `--write` in place of `--smoke` measures it and puts its
+ * figures into bench/results.json, its table into docs/performance.md and its chart into docs/charts/; test/docs/performance.spec.ts fails until that was done.
+ * Counts go through `scaled(count, setting)` and `rounds(count, setting)` of scale.ts, so that all of `--smoke` takes seconds.
+ */
+export const SCENARIOS: readonly Scenario[] = [
+  lone(1, 1.1),
+  lone(3, 1.15),
+  lone(5, 1.15),
+  {
+    name: 'lone-context',
+    nodes: 1,
+    targets: [{ row: 'nestjs-fenced-lock: @WithLock method', column: 'addedUs', most: 15 }],
+    run: async (setting) => (await import('./uncontended.js')).loneWithContext(setting),
+  },
+  burst(1, 64, { least: 3, mostCpuUs: 15 }),
+  burst(1, 1024, { least: 4, mostCpuUs: 15 }),
+  burst(3, 64, { least: 6 }),
+  burst(5, 64, { least: 6 }),
+  burst(3, 1024),
+  growth('used', 1),
+  growth('used', 64),
+  growth('held', 1),
+  growth('held', 64),
+  {
+    name: 'contention',
+    nodes: 1,
+    run: async (setting) => (await import('./contended.js')).oneProcess(setting),
+  },
+  {
+    name: 'crowd',
+    nodes: 1,
+    run: async (setting) => (await import('./contended.js')).severalProcesses(setting),
+  },
+  {
+    name: 'postgres-lone',
+    postgres: true,
+    targets: [{ row: OURS, column: 'ratio', most: 1.3 }],
+    run: async (setting) => (await import('./postgres.js')).postgresLone(setting),
+  },
+  {
+    name: 'postgres-burst',
+    postgres: true,
+    run: async (setting) => (await import('./postgres.js')).postgresBurst(setting),
+  },
+  {
+    name: 'memory',
+    run: async (setting) => (await import('./in-memory.js')).inMemory(setting),
+  },
+];
+
+function lone(nodes: number, most: number): Scenario {
+  return {
+    name: `lone-${nodes}`,
+    nodes,
+    targets: [
+      { row: OURS, column: 'ratio', most },
+      { row: OURS, column: 'ratio', most: 'best peer' },
+    ],
+    run: async (setting) => (await import('./uncontended.js')).lone(setting),
+  };
+}
+
+function burst(
+  nodes: number,
+  inFlight: number,
+  { least, mostCpuUs }: { least?: number; mostCpuUs?: number } = {},
+): Scenario {
+  return {
+    name: `burst-${nodes}-${inFlight}`,
+    nodes,
+    targets: [
+      ...(least === undefined ? [] : [{ row: OURS, column: 'speed', least }]),
+      ...(mostCpuUs === undefined ? [] : [{ row: OURS, column: 'cpuUs', most: mostCpuUs }]),
+    ],
+    run: async (setting) => (await import('./uncontended.js')).burst(setting, inFlight),
+  };
+}
+
+/** Flat: a hundred times the keys cost a tenth more at most. */
+function growth(of: 'used' | 'held', inFlight: number): Scenario {
+  const most = 1.1;
+  const meanwhile = of === 'used' ? 'used before' : 'held meanwhile';
+  return {
+    name: `growth-${of}-${inFlight}`,
+    nodes: 3,
+    targets: ['10,000', '100,000'].map((keys) => ({ row: `${keys} keys ${meanwhile}`, column: 'ratio', most })),
+    run: async (setting) => (await import('./growth.js')).growth(setting, { of, inFlight }),
+  };
+}
+
+export function scenarioOf(name: string): Scenario {
+  const found = SCENARIOS.find((scenario) => scenario.name === name);
+  if (!found) throw new Error(`there is no scenario called ${name}`);
+  return found;
+}

@@ -1,0 +1,86 @@
+import { admit, openProven, type Entrant } from './entrant.js';
+import { BARE_PAIR, LIMITS, OURS, OURS_WITH_CONTEXT } from './entrants.js';
+import { Guest } from './guest.js';
+import { onKeysOf, type Locker, type LockerOptions } from './locker.js';
+import { measure, type Comparison, type Contender } from './measure.js';
+import { PEERS } from './peers.js';
+import { scaled } from './scale.js';
+import type { Setting } from './scenario.js';
+import type { Table } from './table.js';
+import { planned, type TurnPlan } from './turns.js';
+
+/** Takes keys that nobody else wants, one after another. */
+export async function lone(setting: Setting): Promise<Table> {
+  const nodes = setting.urls.length;
+  return compare(setting, [BARE_PAIR, OURS, ...PEERS], {
+    title: `One at a time, ${plural(nodes)}`,
+    plan: { count: scaled(nodes === 1 ? 200 : 100, setting), inFlight: 1 },
+    rounds: nodes === 1 ? 80 : 60,
+    columns: ['ratio', 'ratioQuartiles', 'medianUs', 'p95Us', 'perSecond'],
+  });
+}
+
+/** With `withLock` and `@WithLock`, whose first call makes Node 20 follow every promise of the process, which slows all contenders. */
+export async function loneWithContext(setting: Setting): Promise<Table> {
+  return compare(setting, [BARE_PAIR, OURS, ...OURS_WITH_CONTEXT, ...PEERS], {
+    title: 'One at a time, 1 node, with AsyncLocalStorage in use',
+    remark: '*µs more* counts from `acquire, release` of the same round.',
+    plan: { count: scaled(200, setting), inFlight: 1 },
+    rounds: 80,
+    columns: ['ratio', 'ratioQuartiles', 'medianUs', 'p95Us', 'addedUs'],
+    addedTo: 'nestjs-fenced-lock: acquire, release',
+    together: true,
+  });
+}
+
+/** Takes many distinct keys, so many at any time. */
+export async function burst(setting: Setting, inFlight: number): Promise<Table> {
+  const atOnce = scaled(inFlight, setting);
+  return compare(setting, [BARE_PAIR, ...LIMITS, OURS, ...PEERS], {
+    title: `${inFlight.toLocaleString('en-US')} at once, ${plural(setting.urls.length)}`,
+    plan: { count: scaled(inFlight < 256 ? 1024 : 4096, setting), inFlight: atOnce },
+    rounds: inFlight < 256 ? 30 : 12,
+    ratioOf: 'turn',
+    columns: ['speed', 'speedQuartiles', 'perSecond', 'cpuUs', 'medianUs', 'p95Us'],
+  });
+}
+
+type Terms = Pick<Comparison, 'title' | 'remark' | 'rounds' | 'columns' | 'addedTo'> & {
+  readonly plan: TurnPlan;
+  readonly ratioOf?: Comparison['ratioOf'];
+  /** All in this process, also those that slow it down for the others. */
+  readonly together?: boolean;
+};
+
+async function compare(setting: Setting, entrants: readonly Entrant[], terms: Terms): Promise<Table> {
+  const { plan, ratioOf = 'operation', together = false, ...rest } = terms;
+  const options: LockerOptions = { urls: setting.urls, waits: false };
+  const closing: (() => Promise<void>)[] = [];
+  const enterHere = async (entrant: Entrant): Promise<Contender> => {
+    const locker = await openProven(entrant, options);
+    closing.push(locker.close);
+    return contender(locker, plan);
+  };
+  const enterApart = async ({ id }: Entrant): Promise<Contender> => {
+    const guest = await Guest.start({ id, options, plan });
+    closing.push(() => guest.stop());
+    return guest;
+  };
+  try {
+    const { admitted, leftOut } = await admit(entrants, (entrant) =>
+      entrant.usesContext && !together ? enterApart(entrant) : enterHere(entrant),
+    );
+    const operation = 'taking and giving back one lock that nobody else wants';
+    return await measure({ operation, ratioOf, contenders: admitted, leftOut, ...rest }, setting);
+  } finally {
+    await Promise.all(closing.map((close) => close()));
+  }
+}
+
+function contender(locker: Locker, plan: TurnPlan): Contender {
+  return { name: locker.name, role: locker.role, turn: planned(plan, onKeysOf(locker)) };
+}
+
+function plural(nodes: number): string {
+  return nodes === 1 ? '1 node' : `${nodes} nodes`;
+}
