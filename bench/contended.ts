@@ -18,7 +18,7 @@ export async function oneProcess(setting: Setting): Promise<Table> {
 
 export async function severalProcesses(setting: Setting): Promise<Table> {
   const title = `1 node, ${PROCESSES} processes of ${CALLERS_OF_EACH} callers wait for one key`;
-  return contended(setting, title, PROCESSES, CALLERS_OF_EACH, scaled(LOCKS_OF_EACH, setting));
+  return contended(setting, title, PROCESSES, scaled(CALLERS_OF_EACH, setting), scaled(LOCKS_OF_EACH, setting));
 }
 
 async function contended(

@@ -32,12 +32,12 @@ export async function postgresLone(setting: Setting): Promise<Table> {
   });
 }
 
-export async function postgresBurst(setting: Setting): Promise<Table> {
+export async function postgresSteady(setting: Setting): Promise<Table> {
   return compare(setting, [threeStatements, twoStatements, pipelined, ours], {
-    title: `Postgres, ${IN_FLIGHT} at once`,
+    title: `Postgres, ${IN_FLIGHT} in flight all the time`,
     ratioOf: 'turn',
     rounds: 40,
-    plan: { count: scaled(1000, setting), inFlight: IN_FLIGHT },
+    plan: { count: scaled(1000, setting), inFlight: IN_FLIGHT, steady: true },
   });
 }
 

@@ -23,6 +23,8 @@ export const SCENARIOS: readonly Scenario[] = [
   burst(3, 64, { least: 6 }),
   burst(5, 64, { least: 6 }),
   burst(3, 1024),
+  steady(1, 64),
+  steady(3, 64),
   growth('used', 1),
   growth('used', 64),
   growth('held', 1),
@@ -44,9 +46,9 @@ export const SCENARIOS: readonly Scenario[] = [
     run: async (setting) => (await import('./postgres.js')).postgresLone(setting),
   },
   {
-    name: 'postgres-burst',
+    name: 'postgres-steady',
     postgres: true,
-    run: async (setting) => (await import('./postgres.js')).postgresBurst(setting),
+    run: async (setting) => (await import('./postgres.js')).postgresSteady(setting),
   },
   {
     name: 'memory',
@@ -79,6 +81,14 @@ function burst(
       ...(mostCpuUs === undefined ? [] : [{ row: OURS, column: 'cpuUs', most: mostCpuUs }]),
     ],
     run: async (setting) => (await import('./uncontended.js')).burst(setting, inFlight),
+  };
+}
+
+function steady(nodes: number, inFlight: number): Scenario {
+  return {
+    name: `steady-${nodes}-${inFlight}`,
+    nodes,
+    run: async (setting) => (await import('./uncontended.js')).steady(setting, inFlight),
   };
 }
 

@@ -29,8 +29,24 @@ export function inBatches(samples: number, batch: number, operation: Operation):
     });
 }
 
+/** `count` operations, `size` of which start together, when all those before are done; each is timed from its own start. */
+export function inWaves(count: number, size: number, operation: Operation): TakeTurn {
+  let index = 0;
+  return () =>
+    takeTurn(async (took) => {
+      const one = async (): Promise<void> => {
+        const start = performance.now();
+        await operation(index++);
+        took(performance.now() - start);
+      };
+      for (let left = count; left > 0; left -= size) {
+        await Promise.all(Array.from({ length: Math.min(left, size) }, one));
+      }
+    });
+}
+
 /** `count` operations, of which `inFlight` run at any time; each is timed from its own start. */
-export function manyAtOnce(count: number, inFlight: number, operation: Operation): TakeTurn {
+export function steadily(count: number, inFlight: number, operation: Operation): TakeTurn {
   let index = 0;
   return () =>
     takeTurn(async (took) => {
@@ -49,9 +65,13 @@ export function manyAtOnce(count: number, inFlight: number, operation: Operation
 /** What a turn is made of, in words that another process understands. */
 export interface TurnPlan {
   readonly count: number;
+  /** One: each after the one before. */
   readonly inFlight: number;
+  /** Whether the next starts as soon as one is done, rather than when all that started with it are. */
+  readonly steady?: boolean;
 }
 
-export function planned({ count, inFlight }: TurnPlan, operation: Operation): TakeTurn {
-  return inFlight === 1 ? oneAtATime(count, operation) : manyAtOnce(count, inFlight, operation);
+export function planned({ count, inFlight, steady = false }: TurnPlan, operation: Operation): TakeTurn {
+  if (inFlight === 1) return oneAtATime(count, operation);
+  return steady ? steadily(count, inFlight, operation) : inWaves(count, inFlight, operation);
 }

@@ -33,13 +33,22 @@ export async function loneWithContext(setting: Setting): Promise<Table> {
   });
 }
 
-/** Takes many distinct keys, so many at any time. */
+/** Takes many distinct keys at once, again and again. */
 export async function burst(setting: Setting, inFlight: number): Promise<Table> {
-  const atOnce = scaled(inFlight, setting);
+  return many(setting, inFlight, `${inFlight.toLocaleString('en-US')} at once, ${plural(setting.urls.length)}`);
+}
+
+/** Takes as many distinct keys at any time: the next as soon as one is given back. */
+export async function steady(setting: Setting, inFlight: number): Promise<Table> {
+  return many(setting, inFlight, `${inFlight} in flight all the time, ${plural(setting.urls.length)}`, true);
+}
+
+async function many(setting: Setting, inFlight: number, title: string, steady = false): Promise<Table> {
+  const few = inFlight < 256;
   return compare(setting, [BARE_PAIR, ...LIMITS, OURS, ...PEERS], {
-    title: `${inFlight.toLocaleString('en-US')} at once, ${plural(setting.urls.length)}`,
-    plan: { count: scaled(inFlight < 256 ? 1024 : 4096, setting), inFlight: atOnce },
-    rounds: inFlight < 256 ? 30 : 12,
+    title,
+    plan: { count: scaled(few ? 1024 : 4096, setting), inFlight: scaled(inFlight, setting), steady },
+    rounds: few ? 30 : 12,
     ratioOf: 'turn',
     columns: ['speed', 'speedQuartiles', 'perSecond', 'cpuUs', 'medianUs', 'p95Us'],
   });

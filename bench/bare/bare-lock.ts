@@ -2,53 +2,51 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { POLL_MS, type Locker, type LockerOptions } from '../locker.js';
 
+type Question = (key: string, owner: string) => Promise<unknown>;
+
 /** One node of a lock without a fence, a lease, a time-out or a clean-up. */
 export interface BareNode {
   /** Truthy if the key was free. */
-  take(key: string, owner: string): Promise<unknown>;
+  readonly take: Question;
   /** Truthy if the key was still the owner's. */
-  giveBack(key: string, owner: string): Promise<unknown>;
+  readonly giveBack: Question;
   close(): void;
 }
 
-type Ask = (send: (node: BareNode) => Promise<unknown>) => Promise<boolean>;
-
 /** The least that a lock on Redis takes. On several nodes: to all at once, a majority decides. */
 export function bareLock(name: string, nodes: readonly BareNode[], { waits }: Pick<LockerOptions, 'waits'>): Locker {
-  const ask = nodes.length === 1 ? one(nodes[0]!) : majority(nodes);
+  const take = askAll(nodes.map((node) => node.take));
+  const giveBack = askAll(nodes.map((node) => node.giveBack));
   return {
     name,
     role: 'limit',
     async lock(key, work) {
       const owner = randomUUID();
-      while (!(await ask((node) => node.take(key, owner)))) {
+      while (!(await take(key, owner))) {
         if (!waits) throw new Error(`${key} is taken`);
         await sleep(POLL_MS * (0.5 + Math.random()));
       }
-      await work?.();
-      if (!(await ask((node) => node.giveBack(key, owner)))) throw new Error(`${key} was not held`);
+      if (work) await work();
+      if (!(await giveBack(key, owner))) throw new Error(`${key} was not held`);
     },
     close: async () => nodes.forEach((node) => node.close()),
   };
 }
 
-function one(node: BareNode): Ask {
-  return async (send) => Boolean(await send(node));
-}
-
 /** Resolves as soon as a majority agrees or cannot any more, as the contenders may. */
-function majority(nodes: readonly BareNode[]): Ask {
-  const quorum = Math.floor(nodes.length / 2) + 1;
-  return (send) =>
+function askAll(questions: readonly Question[]): Question {
+  const [only] = questions;
+  if (only && questions.length === 1) return only;
+  const quorum = Math.floor(questions.length / 2) + 1;
+  return (key, owner) =>
     new Promise((resolve, reject) => {
       let yes = 0;
-      let open = nodes.length;
-      for (const node of nodes) {
-        send(node).then((answer) => {
-          open--;
-          if (answer && ++yes === quorum) resolve(true);
-          else if (yes + open < quorum) resolve(false);
-        }, reject);
-      }
+      let open = questions.length;
+      const count = (answer: unknown): void => {
+        open--;
+        if (answer && ++yes === quorum) resolve(true);
+        else if (yes + open < quorum) resolve(false);
+      };
+      for (const ask of questions) ask(key, owner).then(count, reject);
     });
 }

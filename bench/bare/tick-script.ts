@@ -29,32 +29,28 @@ async function tickNode(client: Redis): Promise<BareNode> {
   return { take, giveBack, close: () => client.disconnect() };
 }
 
-interface Question {
-  readonly key: string;
-  readonly owner: string;
-  readonly answer: (answer: unknown) => void;
-  readonly fail: (reason: unknown) => void;
-}
+type Answer = (answer: unknown) => void;
 
 async function batched(client: Redis, script: string, rest: readonly string[]): Promise<BareNode['take']> {
   await client.script('LOAD', script);
   const sha = createHash('sha1').update(script).digest('hex');
-  let batch: Question[] = [];
+  let keys: string[] = [];
+  let owners: string[] = [];
+  let waiting: Answer[] = [];
 
   const send = (): void => {
-    const asked = batch;
-    batch = [];
-    const [keys, owners] = [asked.map(({ key }) => key), asked.map(({ owner }) => owner)];
-    (client.evalsha(sha, keys.length, ...keys, ...owners, ...rest) as Promise<unknown[]>).then(
-      (answers) => asked.forEach((question, index) => question.answer(answers[index])),
-      (reason: unknown) => asked.forEach((question) => question.fail(reason)),
-    );
+    const asked = waiting;
+    const sent = client.evalsha(sha, keys.length, ...keys, ...owners, ...rest) as Promise<unknown[]>;
+    [keys, owners, waiting] = [[], [], []];
+    // Where the script failed, nobody has the key.
+    void sent.catch((): unknown[] => []).then((answers) => asked.forEach((answer, index) => answer(answers[index])));
   };
 
   return (key, owner) =>
-    new Promise((answer, fail) => {
-      // After all that the answer of the batch before it has set going.
-      if (batch.length === 0) process.nextTick(send);
-      batch.push({ key, owner, answer, fail });
+    new Promise((answer) => {
+      // After all that the answers of the batch before it have set going.
+      if (keys.push(key) === 1) process.nextTick(send);
+      owners.push(owner);
+      waiting.push(answer);
     });
 }
