@@ -44,6 +44,7 @@ if (render) {
 
 await installPeers(log);
 const where = machine();
+const today = new Date().toISOString().slice(0, 10);
 const scale = smoke ? SMOKE : full(Number(values.rounds));
 const tables: Record<string, Table> = {};
 const failed: string[] = [];
@@ -55,7 +56,6 @@ const lane = async (): Promise<void> => {
 // Where no figure counts, two at a time do no harm.
 await Promise.all(Array.from({ length: smoke ? 2 : 1 }, lane));
 if (failed.length > 0) process.exitCode = 1;
-if (write) keep();
 if (json) console.log(JSON.stringify({ machine: where, smoke, tables, failed }, undefined, 2));
 if (check && !isReached()) process.exitCode = 1;
 
@@ -64,6 +64,7 @@ async function run(scenario: Scenario): Promise<void> {
   try {
     const table = await runScenario(scenario, scale);
     tables[scenario.name] = table;
+    if (write) keep(scenario.name, table);
     log(tableText(table));
     log(`(${scenario.name}: ${((performance.now() - start) / 1000).toFixed(1)} s)\n`);
   } catch (error) {
@@ -77,12 +78,11 @@ function isMeant(name: string, word: string): boolean {
   return name === word || name.startsWith(`${word}-`);
 }
 
-function keep(): void {
-  const date = new Date().toISOString().slice(0, 10);
-  const command = ['npm run bench', '--', ...process.argv.slice(2)].join(' ');
-  const run = `${date}, \`${command}\`, ${where}`;
-  const measured = Object.entries(tables).map(([name, table]) => [name, { run, table }]);
-  writeResults({ ...readResults(), ...Object.fromEntries(measured) });
+/** At once: what comes later may fail. */
+function keep(name: string, table: Table): void {
+  const command = ['npm run bench --', ...process.argv.slice(2)].join(' ');
+  const run = `${today}, \`${command}\`, ${where}`;
+  writeResults({ ...readResults(), [name]: { run, table } });
   writePage();
 }
 
