@@ -68,7 +68,7 @@ describe('a comparison', () => {
     const table = await compare([bare, contender('other', 50, 50, 3, 3, 3, 3)], {}, 2);
     expect(bare.turns).toHaveLength(6);
     expect(figure(table, 'other', 'ratio')).toBe(3);
-    expect(figure(table, 'other', 'medianUs')).toBe(3000);
+    expect(figure(table, 'other', 'p95Us')).toBe(3000);
   });
 
   it('lets a different contender begin each round', async () => {
