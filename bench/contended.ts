@@ -41,6 +41,7 @@ async function contended(
         title,
         operation: 'waiting for, taking, holding for about 1 ms, and giving back one lock',
         rounds: 10,
+        warmUp: 2,
         ratioOf: 'turn',
         contenders: [crowds[0]!.floor(waiters, locks), ...crowds.flatMap((crowd) => crowd.contenders(waiters, locks))],
         columns: ['ratio', 'ratioQuartiles', 'medianUs', 'p95Us', 'perSecond'],

@@ -21,6 +21,8 @@ export interface Comparison {
   readonly contenders: readonly [Contender, ...Contender[]];
   /** Of a run that is neither shortened nor prolonged. */
   readonly rounds: number;
+  /** Where turns are long, fewer rounds do to have all code compiled. */
+  readonly warmUp?: number;
   /** What the ratios compare: the median operation, or, where operations overlap, the time of the whole turn. */
   readonly ratioOf: 'operation' | 'turn';
   readonly columns: readonly (keyof typeof COLUMNS)[];
@@ -47,8 +49,9 @@ export const COLUMNS = {
 export async function measure(comparison: Comparison, scale: Scale): Promise<Table> {
   const { title, operation, remark, contenders, ratioOf, columns, leftOut = [], addedTo } = comparison;
   const count = rounds(comparison.rounds, scale);
+  const warmUp = Math.min(scale.warmUp, comparison.warmUp ?? Infinity);
   const turns = contenders.map((): Turn[] => []);
-  for (let round = -scale.warmUp; round < count; round++) {
+  for (let round = -warmUp; round < count; round++) {
     for (let place = 0; place < contenders.length; place++) {
       // Nobody always follows the same neighbour's garbage.
       const index = (place + Math.max(round, 0)) % contenders.length;

@@ -49,12 +49,13 @@ async function many(setting: Setting, inFlight: number, title: string, steady = 
     title,
     plan: { count: scaled(few ? 1024 : 4096, setting), inFlight: scaled(inFlight, setting), steady },
     rounds: few ? 30 : 12,
+    ...(few ? {} : { warmUp: 4 }),
     ratioOf: 'turn',
     columns: ['speed', 'speedQuartiles', 'perSecond', 'cpuUs', 'medianUs', 'p95Us'],
   });
 }
 
-type Terms = Pick<Comparison, 'title' | 'remark' | 'rounds' | 'columns' | 'addedTo'> & {
+type Terms = Pick<Comparison, 'title' | 'remark' | 'rounds' | 'warmUp' | 'columns' | 'addedTo'> & {
   readonly plan: TurnPlan;
   readonly ratioOf?: Comparison['ratioOf'];
   /** All in this process, also those that slow it down for the others. */

@@ -71,6 +71,13 @@ describe('a comparison', () => {
     expect(figure(table, 'other', 'p95Us')).toBe(3000);
   });
 
+  it('warms up for fewer rounds where it asks for so few, and never for more than the bench does', async () => {
+    const [quick, bench] = [contender('quick', 1), contender('bench', 1)];
+    await compare([quick], { warmUp: 1 }, 2);
+    await compare([bench], { warmUp: 9 }, 2);
+    expect([quick.turns.length, bench.turns.length]).toEqual([4 + 1, 4 + 2]);
+  });
+
   it('lets a different contender begin each round', async () => {
     const order: string[] = [];
     const noted = (name: string): Contender => ({
