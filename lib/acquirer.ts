@@ -1,4 +1,4 @@
-import { Deadline, now, validity } from './deadline.js';
+import { endOf, now, validity, type Moment } from './deadline.js';
 import { LockBusyError, LockUnavailableError, type NodeFailure } from './errors.js';
 import { HeldLock, type LockEvents } from './held-lock.js';
 import type { LockTerms } from './lock.options.js';
@@ -12,7 +12,7 @@ import type { Watchdog } from './watchdog.js';
 
 type Keys = readonly [string, ...string[]];
 type Refused = Omit<Extract<AcquireResult, { acquired: false }>, 'acquired'>;
-type Answer = { readonly fencingToken: number } | Refusal;
+type Granted = { readonly fencingToken: number };
 
 /** Enough to see in a store which process holds a key; what makes an owner unique comes after it. */
 const INSTANCE_LENGTH = 8;
@@ -30,45 +30,60 @@ export class Acquirer {
     this.#instance = runtime.random.id().slice(0, INSTANCE_LENGTH);
   }
 
-  async attempt(keys: Keys, terms: LockTerms, standing?: Standing): Promise<HeldLock | Refusal> {
+  attempt(keys: Keys, terms: LockTerms, standing?: Standing): Promise<HeldLock | Refusal> {
     // A new owner for each attempt: what an earlier one may have left behind can never be taken for this one's.
     const owner = `${this.#instance}/${this.runtime.random.id()}`;
     const sentAt = now(this.runtime.clock);
-    const deadline = new Deadline(this.runtime.clock, sentAt, validity(terms.ttlMs));
-    const asked = keys.length === 1 ? this.#ask(keys[0], owner, terms, standing) : this.#askAll(keys, owner, terms);
-    const patience = new Patience(this.watchdog, deadline.on(sentAt));
-    try {
-      const answer = await patience.for(asked);
-      if (isRefusal(answer)) return answer;
-      if (deadline.remaining > 0) {
-        const grant = { keys, fencingToken: answer.fencingToken, sentAt };
-        const link = new StoreLink(this.store, keys, owner, terms.ttlMs);
-        return new HeldLock(grant, terms, link, this.events, this.runtime.clock, this.watchdog);
-      }
-      this.#undo(keys, owner);
-      return unavailable(keys[0], 'it granted, but too late: the lease was over when the answer came');
-    } catch {
-      // `asked` never rejects, so it has not answered: what it still grants is undone when it does.
-      void asked.then((answer) => isRefusal(answer) || this.#undo(keys, owner));
-      return unavailable(keys[0], 'no answer within the ttl');
-    } finally {
-      patience.end();
-    }
+    const asked =
+      keys.length === 1 ? this.#ask(keys[0], owner, terms, standing) : this.#askAll(keys, owner, terms, standing);
+    // Whatever can wait until the request is on its way does.
+    return new Promise((resolve) => {
+      let waiting = true;
+      const giveUp = (): void => {
+        waiting = false;
+        resolve(unavailable(keys[0], 'no answer within the ttl'));
+      };
+      const patience = new Patience(this.watchdog, sentAt.monotonic + validity(terms.ttlMs), giveUp, sentAt);
+      const answered = (answer: Granted | Refusal): void => {
+        // What is still granted when nobody waits for it is undone.
+        if (waiting) resolve(isRefusal(answer) ? answer : this.#conclude(keys, owner, terms, sentAt, answer));
+        else if (!isRefusal(answer)) this.#undo(keys, owner);
+        patience.end();
+      };
+      asked.then(answered, (error: unknown) => answered(unavailable(keys[0], error)));
+    });
   }
 
-  #ask(key: string, owner: string, { ttlMs }: LockTerms, standing?: Standing): Promise<Answer> {
-    return this.store.acquire(key, owner, ttlMs, standing).then(
-      (result) => {
-        if (standing) standing.inLine = result.inLine === true;
-        return result.acquired ? result : busy(key, result);
-      },
-      (error: unknown) => unavailable(key, error),
-    );
+  #conclude(
+    keys: Keys,
+    owner: string,
+    terms: LockTerms,
+    sentAt: Moment,
+    { fencingToken }: Granted,
+  ): HeldLock | Refusal {
+    const at = now(this.runtime.clock);
+    if (endOf(sentAt, validity(terms.ttlMs), at) <= at.monotonic) {
+      this.#undo(keys, owner);
+      return unavailable(keys[0], 'it granted, but too late: the lease was over when the answer came');
+    }
+    const link = new StoreLink(this.store, keys, owner, terms.ttlMs);
+    const { events, watchdog, runtime } = this;
+    return new HeldLock({ keys, fencingToken, sentAt }, terms, link, events, runtime.clock, watchdog, at);
+  }
+
+  #ask(key: string, owner: string, { ttlMs }: LockTerms, standing?: Standing): Promise<Granted | Refusal> {
+    const asked = this.store.acquire(key, owner, ttlMs, standing);
+    return asked.then((result) => {
+      if (standing) standing.inLine = result.inLine === true;
+      return result.acquired ? result : busy(key, result);
+    });
   }
 
   /** All keys or none, in sorted order, so that two callers rarely split them. */
-  async #askAll(keys: Keys, owner: string, terms: LockTerms): Promise<Answer> {
-    const ask = (): Promise<Answer>[] => keys.map((key) => this.#ask(key, owner, terms));
+  async #askAll(keys: Keys, owner: string, terms: LockTerms, standing?: Standing): Promise<Granted | Refusal> {
+    const askFor = (key: string): Promise<Granted | Refusal> =>
+      this.#ask(key, owner, terms, standing).catch((error: unknown) => unavailable(key, error));
+    const ask = (): Promise<Granted | Refusal>[] => keys.map(askFor);
     const answers = await Promise.all(this.store.together ? this.store.together(ask) : ask());
     const refusal = answers.find(isRefusal);
     if (refusal) {
@@ -78,7 +93,7 @@ export class Acquirer {
       );
       return refusal;
     }
-    const tokens = answers.map((answer) => (answer as { fencingToken: number }).fencingToken);
+    const tokens = answers.map((answer) => (answer as Granted).fencingToken);
     const fencingToken = Math.max(...tokens);
     // One token for all: each key's fence is lifted to it, so that each key's next token is above it.
     const lower = keys.filter((_, index) => tokens[index] !== fencingToken);

@@ -15,6 +15,11 @@ export function elapsed(clock: Clock, start: Moment): number {
   return Math.max(clock.monotonic() - start.monotonic, clock.wall() - start.wall);
 }
 
+/** When `durationMs` after `start` is, on the monotonic clock as seen `at` a moment. It comes nearer when the wall clock runs ahead. */
+export function endOf(start: Moment, durationMs: number, at: Moment): number {
+  return Math.min(start.monotonic + durationMs, at.monotonic + start.wall + durationMs - at.wall);
+}
+
 /** A point in time, `durationMs` after a moment; never, if that is Infinity. */
 export class Deadline {
   constructor(
@@ -25,16 +30,12 @@ export class Deadline {
 
   /** Ms left; negative once it has passed. */
   get remaining(): number {
-    return this.durationMs === Number.POSITIVE_INFINITY
-      ? this.durationMs
-      : this.durationMs - elapsed(this.clock, this.start);
+    return this.durationMs - elapsed(this.clock, this.start);
   }
 
-  /** On the monotonic clock, as seen `now`, for timers. It comes nearer when the wall clock runs ahead. */
-  on(now: Moment): number {
-    const { start, durationMs } = this;
-    if (durationMs === Number.POSITIVE_INFINITY) return durationMs;
-    return Math.min(start.monotonic + durationMs, now.monotonic + start.wall + durationMs - now.wall);
+  /** On the monotonic clock, as seen `at` a moment, for timers. */
+  on(at: Moment): number {
+    return endOf(this.start, this.durationMs, at);
   }
 }
 

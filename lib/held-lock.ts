@@ -1,10 +1,10 @@
-import { Deadline, elapsed, now, validity, type Moment } from './deadline.js';
+import { endOf, now, validity, type Moment } from './deadline.js';
 import { LockLostError, LockUnavailableError, type LossReason } from './errors.js';
 import { Lock } from './lock.js';
 import type { LockTerms } from './lock.options.js';
 import { Patience } from './patience.js';
 import type { Clock } from './runtime.js';
-import type { Watchdog, Watched } from './watchdog.js';
+import type { Slot, Watchdog, Watched } from './watchdog.js';
 
 /** How a lock reaches its store, bound to its keys and owner: it knows neither the store nor the manager. */
 export interface LockLink {
@@ -44,15 +44,23 @@ export class HeldLock extends Lock implements Watched {
   readonly keys: readonly string[];
   readonly key: string;
   readonly fencingToken: number;
+  slot: Slot | undefined = undefined;
+  place = 0;
   readonly #grantedAt: Moment;
-  readonly #maxHold: Deadline;
-  #deadline: Deadline;
-  #renewDue: Deadline;
-  #renewal: Promise<void> | undefined;
-  #release: Promise<boolean> | undefined;
-  #loss: LockLostError | undefined;
-  #controller: AbortController | undefined;
-  #stopListening: (() => void) | undefined;
+  /** Before the last renewal that succeeded was sent, or the grant. */
+  #leasedAt: Moment;
+  /** When the next renewal is due: so long after that moment. */
+  #renewFrom: Moment;
+  #renewAfterMs: number;
+  /** The one in flight; resolves to why it had no clear answer, if so. */
+  #renewal: Promise<unknown> | undefined = undefined;
+  #release: Promise<boolean> | undefined = undefined;
+  /** When the answer to the release is waited for no longer. */
+  #giveUpAt = Number.POSITIVE_INFINITY;
+  #giveUp: (() => void) | undefined = undefined;
+  #loss: LockLostError | undefined = undefined;
+  #controller: AbortController | undefined = undefined;
+  readonly #stopListening: (() => void) | undefined;
 
   constructor(
     grant: Grant,
@@ -61,30 +69,28 @@ export class HeldLock extends Lock implements Watched {
     private readonly events: LockEvents,
     private readonly clock: Clock,
     private readonly watchdog: Watchdog,
+    at: Moment,
   ) {
     super();
     this.keys = grant.keys;
     this.key = grant.keys[0];
     this.fencingToken = grant.fencingToken;
     this.#grantedAt = grant.sentAt;
-    this.#deadline = new Deadline(clock, grant.sentAt, validity(terms.ttlMs));
-    this.#maxHold = new Deadline(clock, grant.sentAt, terms.maxHoldMs);
-    this.#renewDue = new Deadline(clock, grant.sentAt, terms.ttlMs / RENEWALS_PER_TTL);
-    watchdog.watch(this);
+    this.#leasedAt = grant.sentAt;
+    this.#renewFrom = grant.sentAt;
+    this.#renewAfterMs = terms.ttlMs / RENEWALS_PER_TTL;
+    watchdog.watch(this, at);
     events.started(this);
     this.#stopListening = link.onLoss?.(() => this.abort('disconnected'));
   }
 
   get held(): boolean {
-    if (this.#loss || this.#release) return false;
-    // The clock decides, not a timer: after a pause the first look already tells.
-    if (this.#deadline.remaining <= 0) this.#lose('expired');
-    else if (this.#maxHold.remaining <= 0) this.#lose('max-hold');
-    return !this.#loss;
+    return this.#isHeld(now(this.clock));
   }
 
   get remaining(): number {
-    return this.held ? Math.min(this.#deadline.remaining, this.#maxHold.remaining) : 0;
+    const at = now(this.clock);
+    return this.#isHeld(at) ? this.#lostAt(at) - at.monotonic : 0;
   }
 
   get signal(): AbortSignal {
@@ -105,19 +111,21 @@ export class HeldLock extends Lock implements Watched {
 
   async renew(): Promise<void> {
     this.assertHeld();
-    const patience = new Patience(this.watchdog, this.#lostAt(now(this.clock)));
-    try {
-      await patience.for(this.#renewal ?? this.#startRenewal());
-    } catch (error) {
-      if (this.held) throw this.#unavailable(error);
-    } finally {
-      patience.end();
-    }
+    const at = now(this.clock);
+    const failure = await new Promise<unknown>((resolve) => {
+      const giveUp = (): void => resolve(new Error('no answer in time'));
+      const patience = new Patience(this.watchdog, this.#lostAt(at), giveUp, at);
+      void (this.#renewal ?? this.#startRenewal(at)).then((unclear) => {
+        patience.end();
+        resolve(unclear);
+      });
+    });
+    if (failure !== undefined && this.held) throw this.#unavailable(failure);
     this.assertHeld();
   }
 
   release(): Promise<boolean> {
-    return (this.#release ??= this.#giveBack());
+    return (this.#release ??= new Promise((resolve) => this.#giveBack(resolve)));
   }
 
   /** Ends the lock now, whatever the store says. */
@@ -126,60 +134,81 @@ export class HeldLock extends Lock implements Watched {
   }
 
   dueAt(at: Moment): number {
+    if (this.#giveUp) return this.#giveUpAt;
     const lostAt = this.#lostAt(at);
-    return this.#renewal || !this.terms.autoRenew ? lostAt : Math.min(lostAt, this.#renewDue.on(at));
+    return this.terms.autoRenew ? Math.min(lostAt, endOf(this.#renewFrom, this.#renewAfterMs, at)) : lostAt;
   }
 
   slackMs(at: Moment): number {
+    if (!this.terms.autoRenew || this.#renewal || this.#giveUp) return 0;
     // Only a renewal may come early; a lease never ends before its time.
-    const renewalIsNext = this.terms.autoRenew && !this.#renewal && this.#renewDue.on(at) < this.#lostAt(at);
-    return renewalIsNext ? this.#renewalSlackMs : 0;
+    return endOf(this.#renewFrom, this.#renewAfterMs, at) < this.#lostAt(at) ? this.#renewalSlackMs : 0;
   }
 
-  attend(): void {
-    if (!this.held) return;
-    if (this.terms.autoRenew && !this.#renewal && this.#renewDue.remaining <= this.#renewalSlackMs) {
-      this.#startRenewal().catch((error: unknown) => {
-        if (this.held) this.events.failed(this, 'renew', error);
-      });
-    }
+  attend(at: Moment): void {
+    if (this.#giveUp) return this.#giveUp();
+    if (!this.#isHeld(at) || !this.terms.autoRenew) return;
+    if (endOf(this.#renewFrom, this.#renewAfterMs, at) - at.monotonic > this.#renewalSlackMs) return;
+    if (this.#renewal) this.#renewAgain(at, this.#intervalMs);
+    else void this.#startRenewal(at, true);
+  }
+
+  #isHeld(at: Moment): boolean {
+    if (this.#loss || this.#release) return false;
+    // The clock decides, not a timer: after a pause the first look already tells.
+    if (endOf(this.#leasedAt, validity(this.terms.ttlMs), at) <= at.monotonic) this.#lose('expired');
+    else if (endOf(this.#grantedAt, this.terms.maxHoldMs, at) <= at.monotonic) this.#lose('max-hold');
+    return !this.#loss;
   }
 
   /** When this lock ends unless renewed, on the monotonic clock. */
   #lostAt(at: Moment): number {
-    return Math.min(this.#deadline.on(at), this.#maxHold.on(at));
+    const { ttlMs, maxHoldMs } = this.terms;
+    return Math.min(endOf(this.#leasedAt, validity(ttlMs), at), endOf(this.#grantedAt, maxHoldMs, at));
+  }
+
+  get #intervalMs(): number {
+    return this.terms.ttlMs / RENEWALS_PER_TTL;
   }
 
   get #renewalSlackMs(): number {
-    return (this.terms.ttlMs / RENEWALS_PER_TTL) * SLACK_FACTOR;
+    return this.#intervalMs * SLACK_FACTOR;
   }
 
-  #startRenewal(): Promise<void> {
-    const sentAt = now(this.clock);
-    const renewal = this.link.renew().then(
+  #renewAgain(from: Moment, afterMs: number): void {
+    this.#renewFrom = from;
+    this.#renewAfterMs = afterMs;
+  }
+
+  /** One that nobody waits for is told of if it fails. */
+  #startRenewal(sentAt: Moment, unattended = false): Promise<unknown> {
+    // What it brings comes sooner than that; where it is watched now is then where it belongs.
+    this.#renewAgain(sentAt, this.#intervalMs);
+    this.#renewal = this.link.renew().then(
       (ours) => this.#renewed(ours, sentAt),
       (error: unknown) => {
+        this.#renewal = undefined;
         const { ttlMs } = this.terms;
         const soon = Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, ttlMs / RETRIES_PER_TTL));
-        this.#settled(new Deadline(this.clock, now(this.clock), soon));
-        throw error;
+        const at = now(this.clock);
+        this.#renewAgain(at, soon);
+        this.watchdog.rescheduled(this, at);
+        if (unattended && this.#isHeld(at)) this.events.failed(this, 'renew', error);
+        return error;
       },
     );
-    this.#renewal = renewal;
-    return renewal;
+    return this.#renewal;
   }
 
   #renewed(ours: boolean, sentAt: Moment): void {
+    this.#renewal = undefined;
     // What a renewal says after the release, or after the loss was told, changes nothing.
     if (this.#release || this.#loss) return;
     if (!ours) return this.#lose('taken');
-    this.#deadline = new Deadline(this.clock, sentAt, validity(this.terms.ttlMs));
-    this.#settled(new Deadline(this.clock, sentAt, this.terms.ttlMs / RENEWALS_PER_TTL));
-  }
-
-  #settled(renewDue: Deadline): void {
-    this.#renewal = undefined;
-    this.#renewDue = renewDue;
+    this.#leasedAt = sentAt;
+    if (this.#renewFrom === sentAt) return;
+    // It took longer than to the next one, which counts from when this one was sent.
+    this.#renewAgain(sentAt, this.#intervalMs);
     this.watchdog.rescheduled(this);
   }
 
@@ -191,26 +220,28 @@ export class HeldLock extends Lock implements Watched {
     this.#controller?.abort(this.#loss);
   }
 
-  async #giveBack(): Promise<boolean> {
-    const wasHeld = this.held;
-    const patience = new Patience(this.watchdog, this.clock.monotonic() + this.terms.ttlMs);
-    // No renewal starts after this line. One in flight is superseded: it went out before the release does, and its answer is not heard.
-    this.watchdog.unwatch(this);
-    this.#stopListening?.();
+  /** From here on no renewal starts. One in flight is superseded: it went out before the release does, and its answer is not heard. */
+  #giveBack(settle: (released: boolean) => void): void {
+    const at = now(this.clock);
+    const wasHeld = this.#isHeld(at);
     const { minHoldMs } = this.terms;
-    const keepForMs = wasHeld && minHoldMs > 0 ? Math.max(0, minHoldMs - elapsed(this.clock, this.#grantedAt)) : 0;
-    try {
-      // A lost lock is released as well: a minority of nodes may still have it.
-      const wasOurs = await patience.for(this.link.release(keepForMs));
-      if (!wasOurs) this.#loss ??= new LockLostError(this.key, this.fencingToken, 'taken');
-      return wasHeld && wasOurs;
-    } catch (error) {
-      this.events.failed(this, 'release', error);
-      return false;
-    } finally {
-      patience.end();
+    const keepForMs = wasHeld && minHoldMs > 0 ? endOf(this.#grantedAt, minHoldMs, at) - at.monotonic : 0;
+    let open = true;
+    const end = (wasOurs: boolean, error?: unknown): void => {
+      if (!open) return;
+      open = false;
+      this.watchdog.unwatch(this);
+      if (error !== undefined) this.events.failed(this, 'release', error);
+      else if (!wasOurs) this.#loss ??= new LockLostError(this.key, this.fencingToken, 'taken');
       if (wasHeld) this.events.ended(this, this.#loss);
-    }
+      settle(wasHeld && wasOurs);
+    };
+    // A lost lock is released as well: a minority of nodes may still have it.
+    this.link.release(Math.max(0, keepForMs)).then(end, (error: unknown) => end(false, error ?? 'unknown'));
+    this.#giveUpAt = at.monotonic + this.terms.ttlMs;
+    this.#giveUp = () => end(false, new Error('no answer in time'));
+    if (!wasHeld) this.watchdog.watch(this, at);
+    this.#stopListening?.();
   }
 
   #unavailable(error: unknown): LockUnavailableError {

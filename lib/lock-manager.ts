@@ -73,7 +73,8 @@ export class LockManager {
     if (shared) return shared;
     this.#shutdown.pending++;
     try {
-      const lock = terms.waitMs > 0 ? await this.#queue(sorted, terms) : await this.#try(sorted, terms);
+      let lock = await (terms.waitMs > 0 ? this.#queue(sorted, terms) : this.#acquirer.attempt(sorted, terms));
+      if (isRefusal(lock)) lock = await this.#repeat(sorted, terms, lock);
       if (!this.#shutdown.begun && !terms.signal?.aborted) return lock;
       await lock.release();
       terms.signal?.throwIfAborted();
@@ -158,16 +159,17 @@ export class LockManager {
     return this.#waiters.queue(keys, terms, attempt, (late) => void late.release());
   }
 
-  async #try(keys: SortedKeys, terms: LockTerms): Promise<HeldLock> {
-    for (let round = 0; ; round++) {
-      const outcome = await this.#acquirer.attempt(keys, terms);
-      if (!isRefusal(outcome)) return outcome;
+  async #repeat(keys: SortedKeys, terms: LockTerms, first: Refusal): Promise<HeldLock> {
+    let outcome: HeldLock | Refusal = first;
+    for (let round = 0; isRefusal(outcome); round++) {
       // Were all contenders of one tick to take a split vote for "busy", none of them would run the job.
       if (outcome.kind !== 'undecided' || round === MOST_SPLIT_VOTES) throw outcome.error(0);
       const { timers, random } = this.runtime;
       const pauseMs = random.fraction() * FIRST_SPLIT_VOTE_MS * 2 ** round;
       await new Promise<void>((resolve) => timers.start(resolve, pauseMs, true));
+      outcome = await this.#acquirer.attempt(keys, terms);
     }
+    return outcome;
   }
 
   /** The lock this async context holds already, if it may be shared; nothing if it holds none of the keys. */

@@ -1,23 +1,19 @@
-import type { Watchdog, Watched } from './watchdog.js';
+import type { Moment } from './deadline.js';
+import type { Slot, Watchdog, Watched } from './watchdog.js';
 
-/** How long one answer is waited for: a store that hangs must not hang its caller. Watched from the start until `end`. */
+/** How long one answer is waited for: a store that hangs must not hang its caller. */
 export class Patience implements Watched {
-  #giveUp: ((reason: Error) => void) | undefined;
+  slot: Slot | undefined = undefined;
+  place = 0;
 
+  /** Calls `giveUp` at that time, on the monotonic clock, unless it has ended by then. */
   constructor(
     private readonly watchdog: Watchdog,
-    /** On the monotonic clock. */
     private readonly endsAt: number,
+    private readonly giveUp: () => void,
+    at: Moment,
   ) {
-    watchdog.watch(this);
-  }
-
-  /** What was asked for, or a rejection if it has not come in time. */
-  for<T>(asked: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.#giveUp = reject;
-      asked.then(resolve, reject);
-    });
+    watchdog.watch(this, at);
   }
 
   dueAt(): number {
@@ -30,7 +26,7 @@ export class Patience implements Watched {
 
   attend(): void {
     this.end();
-    this.#giveUp?.(new Error('no answer in time'));
+    this.giveUp();
   }
 
   end(): void {

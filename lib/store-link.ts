@@ -16,16 +16,23 @@ export class StoreLink implements LockLink {
   }
 
   renew(): Promise<boolean> {
-    const { store, keys, owner, ttlMs } = this;
-    if (keys.length === 1) return store.renew(keys[0], owner, ttlMs);
-    return together(keys.map((key) => store.renew(key, owner, ttlMs)));
+    const { store, owner, ttlMs } = this;
+    return this.#ask((key) => store.renew(key, owner, ttlMs));
   }
 
   release(keepForMs: number): Promise<boolean> {
-    const { store, keys, owner } = this;
+    const { store, owner } = this;
     const keep = keepForMs > 0 ? Math.ceil(keepForMs) : undefined;
-    if (keys.length === 1) return store.release(keys[0], owner, keep);
-    return together(keys.map((key) => store.release(key, owner, keep)));
+    return this.#ask((key) => store.release(key, owner, keep));
+  }
+
+  #ask(ask: (key: string) => Promise<boolean>): Promise<boolean> {
+    try {
+      return this.keys.length === 1 ? ask(this.keys[0]) : together(this.keys.map(ask));
+    } catch (error) {
+      // A store that throws where it should reject is told of like any other.
+      return Promise.reject(error as Error);
+    }
   }
 
   #listen(lost: () => void): () => void {

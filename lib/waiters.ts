@@ -81,19 +81,19 @@ export class Waiters {
       }
       for (let round = 0; ; round++) {
         const lastAttempt = waiter.expired;
-        const standing = line === undefined ? undefined : this.#stand(line);
+        const standing = line === undefined ? { more: false, inLine: false } : this.#stand(line);
         const pending = attempt(standing);
         const outcome = await waiter.orStopped(pending).catch((reason: unknown) => {
           pending.then((late) => isRefusal(late) || discard(late)).catch(() => undefined); // nobody is left to hear of its failure
           throw reason;
         });
-        if (line !== undefined && !standing?.inLine) this.#inLine.delete(line);
+        if (line !== undefined && !standing.inLine) this.#inLine.delete(line);
         if (!isRefusal(outcome)) return outcome;
         if (lastAttempt) throw outcome.error(terms.waitMs);
         // Only to the key that someone holds: what this very waiter gives back after a failed attempt must not wake it.
         if (outcome.kind === 'busy') subscribe(outcome.busyKey);
         const { retryAfterMs } = outcome;
-        await waiter.pause(standing?.inLine ? this.#turn(retryAfterMs) : this.#backoff(round, retryAfterMs));
+        await waiter.pause(standing.inLine ? this.#turn(retryAfterMs) : this.#backoff(round, retryAfterMs));
       }
     } finally {
       subscription?.stop?.();

@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { ManualRuntime } from '../lib/testing/manual-runtime.js';
-import { Watchdog, type Watched } from '../lib/watchdog.js';
+import { Watchdog, type Slot, type Watched } from '../lib/watchdog.js';
 
 /** Wants attention every `everyMs`, and notes when it got it. */
 class Periodic implements Watched {
   at: number;
+  slot: Slot | undefined;
+  place = 0;
   readonly served: number[] = [];
 
   constructor(
@@ -118,7 +120,13 @@ describe('Watchdog', () => {
 
   it('goes on with the others when one leaves while it is served', async () => {
     const { runtime, watchdog } = setUp();
-    const leaving: Watched = { dueAt: () => 100, slackMs: () => 0, attend: () => watchdog.unwatch(leaving) };
+    const leaving: Watched = {
+      dueAt: () => 100,
+      slackMs: () => 0,
+      attend: () => watchdog.unwatch(leaving),
+      slot: undefined,
+      place: 0,
+    };
     const staying = new Periodic(runtime, 100);
     watchdog.watch(leaving);
     watchdog.watch(staying);

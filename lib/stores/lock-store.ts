@@ -11,10 +11,10 @@ export type AcquireResult =
       readonly undecided?: true;
     };
 
-/** Where a process stands in line for a key. */
+/** Someone who waits for a key, and is to be told when it comes free or it is their turn. */
 export interface Place {
-  /** The same for all that this process asks of the key. */
-  readonly id: string;
+  /** In line for the key, where the store keeps one: the same for all that this process asks of it. Without it they stand in no line. */
+  readonly id?: string;
   /** Whether more of this process wait for it: a grant then puts it at the end of the line again. */
   readonly more: boolean;
 }
@@ -40,8 +40,8 @@ export interface LockState {
  */
 export interface LockStore {
   /**
-   * One attempt, for `ttlMs`. Rejects with `LockUnavailableError` when it cannot decide. A store with `leave` may keep a line: the answer to an attempt with a place says
-   * whether the place stands in it. The key is kept for a moment for whoever is first when it is given back.
+   * One attempt, for `ttlMs`. Rejects with `LockUnavailableError` when it cannot decide. A store with `leave` may keep a line: the answer to an attempt with a place in it says
+   * whether it stands there. The key is kept for a moment for whoever is first when it is given back.
    */
   acquire(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult>;
 
@@ -70,7 +70,8 @@ export interface LockStore {
   inspect?(key: string): Promise<LockState>;
 
   /**
-   * Calls `wake` when the key may have come free, or it may be this place's turn; returns the unsubscribe function. Losing a wake-up is allowed.
+   * Calls `wake` when the key may have come free, or it may be this place's turn; returns the unsubscribe function. Who listens and has then been refused with a
+   * place is told of one release. Losing a wake-up is allowed, and so is one too many.
    */
   onFree?(key: string, wake: () => void, place?: string): () => void;
 

@@ -1,13 +1,11 @@
 import type { Timers } from '../../runtime.js';
-import type { NodeReply, NodeRequest } from './lock-node.js';
+import type { Asker, LockNode, NodeRequest } from './lock-node.js';
 
 /** One request that waits for its answer. */
 export interface Pending {
   readonly request: NodeRequest;
   readonly timeoutMs: number;
-  readonly late: ((reply: NodeReply) => void) | undefined;
-  resolve(reply: NodeReply): void;
-  reject(error: Error): void;
+  readonly asker: Asker;
   overdue: boolean;
 }
 
@@ -21,6 +19,7 @@ export class Flight {
 
   constructor(
     readonly requests: readonly Pending[],
+    private readonly node: LockNode,
     private readonly timers: Timers,
     private readonly onOverdue: () => void,
   ) {
@@ -51,7 +50,7 @@ export class Flight {
     for (const pending of this.requests) {
       if (pending.overdue || pending.timeoutMs > this.#elapsedMs) continue;
       pending.overdue = true;
-      pending.reject(new Error(`no answer within ${Math.round(pending.timeoutMs)} ms`));
+      pending.asker.failed(this.node, `no answer within ${Math.round(pending.timeoutMs)} ms`);
     }
     if (!this.overdue) this.onOverdue();
     this.overdue = true;

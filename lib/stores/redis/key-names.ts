@@ -1,3 +1,5 @@
+import type { NodeVerb } from './lock-node.js';
+
 /** Set on each node once; its absence shows that the node came back empty. No user key can collide with it: theirs are in braces. */
 export const MARKER_KEY = 'lock:marker';
 
@@ -9,14 +11,15 @@ function tagged(key: string): string {
   return `lock:{${ANY_SPECIAL.test(key) ? key.replace(SPECIAL, encodeURIComponent) : key}}`;
 }
 
-/** Where it is said that the key has come free, and whose it was. */
+/** Where it is said that the key has come free, and whose it was; as a key, the line of those who wait for it. */
 export function freeChannel(key: string): string {
   return `${tagged(key)}:free`;
 }
 
-/** The names a request needs; the third is of a line. */
-export function keyNames(key: string, verb: string): [lock: string, other: string, line?: string] {
+/** Adds the names a request needs. */
+export function pushKeyNames(names: string[], key: string, verb: NodeVerb): void {
   const lock = tagged(key);
-  if (verb === 'release' || verb === 'leave') return [lock, freeChannel(key)];
-  return verb === 'queue' ? [lock, `${lock}:fence`, freeChannel(key)] : [lock, `${lock}:fence`];
+  if (verb === 'release' || verb === 'leave') names.push(lock, `${lock}:free`);
+  else names.push(lock, `${lock}:fence`);
+  if (verb === 'queue') names.push(`${lock}:free`);
 }

@@ -10,7 +10,7 @@ export interface NodeRequest {
   readonly ms: number;
   /** The proposal of an acquire, the token of a commit or a heal. */
   readonly token: number;
-  /** Of a `queue`: the place, after a + if more of the same process wait, or a -. */
+  /** Of a `queue`: the place, after a + if more of the same process wait, or a -. Without a place it joins no line, but is told when the key comes free. */
   readonly place?: string;
 }
 
@@ -27,20 +27,24 @@ export interface NodeLockState {
   readonly remainingMs: number;
 }
 
+/** Whoever sent a request; told at once what became of it, since promises in between would cost more than all the rest. */
+export interface Asker {
+  answered(node: LockNode, reply: NodeReply): void;
+  /** The node cannot be reached, failed, or did not answer in time. */
+  failed(node: LockNode, reason: string): void;
+  /** An answer that came after the time was up. */
+  late(node: LockNode, reply: NodeReply): void;
+}
+
 /**
  * One node that keeps locks: the seam between the protocol and its transport. A request is carried out at most once, at any time after it was sent, or never.
  */
 export interface LockNode {
   readonly name: string;
-  /** Whether it keeps lines at all: knows `queue` and `leave`. */
-  readonly lines?: boolean;
   /** Whether those who listen to this key are told of it at present. Who does not hear when it is their turn must not stand in line. */
   hears?(key: string): boolean;
-  /**
-   * Sends one request. Rejects, with the reason as the error's message, when the node cannot be reached, fails, or does not answer within `timeoutMs`;
-   * an answer that still comes after that goes to `late`.
-   */
-  send(request: NodeRequest, timeoutMs: number, late?: (reply: NodeReply) => void): Promise<NodeReply>;
+  /** Sends one request. The asker hears of it once, `late` aside, and never before this returns. */
+  send(request: NodeRequest, timeoutMs: number, asker: Asker): void;
   /** Calls `told` with what a release says (the owner, or whom the key is kept for), or with nothing when that may have been missed; returns the unsubscribe function. */
   onFree?(key: string, told: (owner: string | undefined) => void): () => void;
   /** Until `uncork`, requests are gathered to go out together. */

@@ -1,11 +1,21 @@
 import { createHash } from 'node:crypto';
-import { keyNames, MARKER_KEY } from './key-names.js';
+import { MARKER_KEY, pushKeyNames } from './key-names.js';
 import type { NodeRequest, NodeVerb } from './lock-node.js';
-import { ABSTAIN, BODIES, LINE, NOTHING, NO_LINE, QUARANTINE } from './node-lua.js';
+import { BODIES, GUARDED_BODIES, QUARANTINE } from './node-lua.js';
 
-/** The third key, and the last argument. */
-const WITH_PLACE = `
-  local line, place = KEYS[3], ARGV[5]`;
+/** What a request has for itself where many are served: its owner, a token, a place in line. */
+const OWN_ARGUMENTS: Record<NodeVerb, number> = {
+  acquire: 2,
+  queue: 3,
+  heal: 2,
+  commit: 2,
+  renew: 1,
+  release: 1,
+  undo: 1,
+  leave: 1,
+  inspect: 1,
+  mark: 1,
+};
 
 /** One script call, as EVALSHA takes it. */
 export interface ScriptCall {
@@ -25,45 +35,36 @@ interface Script {
 export class LockScripts {
   readonly #lone: Record<NodeVerb, Script>;
   readonly #many: Script;
-  readonly #marker: readonly string[];
+  readonly #guarded: boolean;
 
   constructor(
     quarantineMs: number,
     /** How long a fence outlives its last lock. */
     private readonly retentionMs: number,
-    /** Whether this is the only node, which then keeps the lines. */
-    lines = false,
   ) {
-    this.#marker = quarantineMs > 0 ? [MARKER_KEY] : [];
     const guarded = quarantineMs > 0;
-    const bodies: Record<NodeVerb, string> = {
-      ...BODIES,
-      acquire: guarded ? ABSTAIN + BODIES.acquire : BODIES.acquire,
-      queue: lines ? (guarded ? ABSTAIN : '') + BODIES.queue : NOTHING,
-      leave: lines ? BODIES.leave : NOTHING,
-      mark: guarded ? BODIES.mark : NOTHING,
-    };
-    const constants = `local quarantine = ${quarantineMs}`;
-    const line = lines ? LINE : NO_LINE;
-    const helpers = (body: string): string =>
-      (guarded && body.includes('quarantined()') ? QUARANTINE : '') + (/handOn|keepFor|join/.test(body) ? line : '');
-    const lone = (body: string): Script =>
-      script(`${guarded ? constants : ''}${helpers(body)}
-  local lock, other, owner, ms, token, keep = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3], ARGV[4]${body.includes('place') ? WITH_PLACE : ''}${body}`);
-    this.#lone = mapValues(bodies, lone);
-    const functions = Object.entries(bodies).map(
-      ([verb, body]) => `\nfunction serve.${verb}(lock, other, owner, ms, token, keep, line, place)${body}\nend`,
+    const bodies = guarded ? GUARDED_BODIES : BODIES;
+    const prelude = guarded ? `local quarantine = ${quarantineMs}${QUARANTINE}` : '';
+    this.#guarded = guarded;
+    this.#lone = mapValues(bodies, (body) =>
+      script(`${body.includes('quarantined()') ? prelude : ''}
+  local lock, other, line = KEYS[1], KEYS[2], KEYS[3]
+  local owner, ms, token, keep, place = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]${body}`),
     );
-    this.#many = script(`${constants}${helpers(Object.values(bodies).join(''))}
-local serve = {}${functions.join('')}
-local replies, key, arg = {}, 1, 1
+    const functions = Object.entries(bodies).map(
+      ([verb, body]) => `\nfunction serve.${verb}(lock, other, line, owner, ms, token, keep, place)${body}\nend`,
+    );
+    const widths = Object.entries(OWN_ARGUMENTS).map(([verb, width]) => `${verb} = ${width}`);
+    this.#many = script(`${prelude}
+local serve, widths = {}, { ${widths.join(', ')} }${functions.join('')}
+local replies, key, arg, KEYS, ARGV = {}, 1, 1, KEYS, ARGV
 while arg < #ARGV do
-  local verb, ms, keep, last = serve[ARGV[arg]], ARGV[arg + 1], ARGV[arg + 2], #replies + ARGV[arg + 3]
-  local width = ARGV[arg] == 'queue' and 3 or 2
+  local verb, ms, keep, last = ARGV[arg], ARGV[arg + 1], ARGV[arg + 2], #replies + ARGV[arg + 3]
+  local answer, width, keyWidth = serve[verb], widths[verb], verb == 'queue' and 3 or 2
   arg = arg + 4
   for request = #replies + 1, last do
     -- One request that fails, say on a key of the wrong type, must not take the others down with it.
-    local ok, reply = pcall(verb, KEYS[key], KEYS[key + 1], ARGV[arg], ms, ARGV[arg + 1], keep, KEYS[key + 2], ARGV[arg + 2])
+    local ok, reply = pcall(answer, KEYS[key], KEYS[key + 1], KEYS[key + 2], ARGV[arg], ms, ARGV[arg + 1], keep, ARGV[arg + 2])
     if not ok then
       local why = type(reply) == 'table' and reply.err or tostring(reply)
       -- As an error of the whole call: that is what makes a client connect anew, to where the primary is by now.
@@ -71,7 +72,7 @@ while arg < #ARGV do
       reply = { -1, why }
     end
     replies[request] = reply
-    key, arg = key + width, arg + width
+    key, arg = key + keyWidth, arg + width
   end
 end
 return replies`);
@@ -82,33 +83,41 @@ return replies`);
   }
 
   /** For one request. Reply: as its body says, or an error. */
-  one({ verb, key, owner, ms, token, place }: NodeRequest): ScriptCall {
+  one(request: NodeRequest): ScriptCall {
+    const { verb, ms } = request;
     const { sha, text } = this.#lone[verb];
-    const args = [...(keyNames(key, verb) as string[]), ...this.#marker];
+    const args: string[] = [];
+    pushKeyNames(args, request.key, verb);
+    if (this.#guarded) args.push(MARKER_KEY);
     const keyCount = args.length;
-    args.push(owner, String(ms), String(token), this.#keep(verb, ms));
-    if (place !== undefined) args.push(place);
+    args.push(request.owner);
+    // A release, the most frequent of those that know no token, is spared what it does not need.
+    if (verb === 'release') args.push(String(ms));
+    else args.push(String(ms), String(request.token), this.#keep(verb, ms));
+    if (request.place !== undefined) args.push(request.place);
     return { sha, text, keyCount, args };
   }
 
   /** For many. Reply: a list of what the bodies say; -1 is the status of an error. */
   all(requests: readonly NodeRequest[]): ScriptCall {
     const args: string[] = [];
-    for (const { key, verb } of requests) args.push(...(keyNames(key, verb) as string[]));
-    args.push(...this.#marker);
+    for (const { key, verb } of requests) pushKeyNames(args, key, verb);
+    if (this.#guarded) args.push(MARKER_KEY);
     const keyCount = args.length;
     for (let first = 0, next = 0; first < requests.length; first = next) {
       // What is alike is said once: most of what is asked for together is.
       const { verb, ms } = requests[first]!;
       while (next < requests.length && requests[next]!.verb === verb && requests[next]!.ms === ms) next++;
       args.push(verb, String(ms), this.#keep(verb, ms), String(next - first));
+      const width = OWN_ARGUMENTS[verb];
       for (let index = first; index < next; index++) {
         const { owner, token, place } = requests[index]!;
-        args.push(owner, String(token));
+        args.push(owner);
+        if (width > 1) args.push(String(token));
         if (place !== undefined) args.push(place);
       }
     }
-    return { ...this.#many, keyCount, args };
+    return { sha: this.#many.sha, text: this.#many.text, keyCount, args };
   }
 
   /** A commit does not set the lock's time, so it adds what is left of it to the retention by itself. */

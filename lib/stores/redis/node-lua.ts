@@ -2,23 +2,46 @@ import type { NodeVerb } from './lock-node.js';
 
 /** The value of a lock that nobody has, but somebody is to get: then comes the place. */
 export const KEPT_FOR = 'kept for/';
-/** The end of a grant: the fence. */
-const GRANT = `
-  local granted, passed = tonumber(token), tonumber(redis.call('GET', other) or 0)
-  if passed >= granted then
-    granted = passed + 1
-    token = string.format('%.0f', granted) -- not tostring(): it loses digits above 1e14
-  end
-  redis.call('SET', other, token, 'PX', keep)
-  return granted`;
-
 /** How long a key is kept for whoever is first in line: what a place whose process has died costs those behind it. */
 const CLAIM_MS = 500;
 /** How long a line outlasts the last who joined it. */
 const LINE_MS = 60_000;
 
+/** The end of a grant: the fence. It is above the last one nearly always, so it is written first, and looked at then. */
+const GRANT = `
+  local passed, granted = tonumber(redis.call('SET', other, token, 'PX', keep, 'GET') or 0), tonumber(token)
+  if passed >= granted then
+    granted = passed + 1
+    -- not tostring(): it loses digits above 1e14
+    redis.call('SET', other, string.format('%.0f', granted), 'PX', keep)
+  end
+  return granted`;
+
 /**
- * What a node does for each verb, in Lua. `lock` is a key, `other` the key of its fence or, for a release, the name of its channel.
+ * The line for a key stands under the name of its channel, as text: the places in it, in order. Where it is empty but there, somebody listens who stands in no line.
+ * A user without access to channels loses wake-ups, not the release.
+ */
+const KEEP_FOR_FIRST = `
+    local first = string.match(waiting, '^%S+')
+    redis.call('SET', line, string.sub(waiting, #first + 2), 'PX', ${LINE_MS})
+    redis.call('SET', lock, '${KEPT_FOR}' .. first, 'PX', ${CLAIM_MS})
+    redis.pcall('PUBLISH', line, '${KEPT_FOR}' .. first)`;
+
+const HAND_ON = `
+  if not waiting then
+    redis.call('DEL', lock)
+  elseif waiting == '' then
+    redis.call('DEL', lock, line)
+    redis.pcall('PUBLISH', line, owner)
+  else${KEEP_FOR_FIRST}
+  end`;
+
+const FORGET_PLACE = `
+  local at, last = string.find(waiting, id, 1, true)
+  if at then waiting = string.gsub(string.sub(waiting, 1, at - 1) .. string.sub(waiting, last + 2), ' $', '') end`;
+
+/**
+ * What a node does for each verb, in Lua. `lock` is a key, `other` the key of its fence or, for a release, of its line.
  * `ms` is for the lock, `keep` for the fence.
  * A yes is returned as its value alone, since a nested reply costs the client as much as all the rest; everything else as a status (0 no, 2 in quarantine)
  * and a value.
@@ -30,25 +53,29 @@ export const BODIES: Record<NodeVerb, string> = {
   end${GRANT}`,
 
   queue: `
-  local id = string.sub(place, 2)
-  local holder = redis.call('GET', lock)
-  if not holder then
-    local first = redis.call('ZRANGE', line, 0, 0)[1]
-    if first and first ~= id then
-      redis.call('ZREM', line, first)
-      holder = keepFor(lock, line, first)
-    end
+  local id, holder, listed = string.sub(place, 2), redis.call('GET', lock), redis.call('GET', line)
+  local waiting = listed or ''
+  if not holder and waiting ~= '' and string.match(waiting, '^%S+') ~= id then${KEEP_FOR_FIRST}
+    holder, waiting = '${KEPT_FOR}' .. first, string.sub(waiting, #first + 2)
   end
-  if holder and holder ~= KEPT .. id then
-    if redis.call('ZSCORE', line, id) then redis.call('PEXPIRE', line, LINE_MS) else join(line, id) end
+  if holder and holder ~= '${KEPT_FOR}' .. id then
+    if not string.find(waiting, id, 1, true) then waiting = waiting == '' and id or waiting .. ' ' .. id end
+    redis.call('SET', line, waiting, 'PX', ${LINE_MS})
     return { 0, { holder, redis.call('PTTL', lock) } }
   end
   redis.call('SET', lock, owner, 'PX', ms)
-  if string.sub(place, 1, 1) == '+' then join(line, id) else redis.call('ZREM', line, id) end${GRANT}`,
+  if id ~= '' then${FORGET_PLACE}
+    if string.sub(place, 1, 1) == '+' then waiting = waiting == '' and id or waiting .. ' ' .. id end
+    if listed or waiting ~= '' then redis.call('SET', line, waiting, 'PX', ${LINE_MS}) end
+  end${GRANT}`,
 
   leave: `
-  redis.call('ZREM', other, owner)
-  if redis.call('GET', lock) == KEPT .. owner then handOn(lock, other, owner) end
+  local line, id, waiting = other, owner, redis.call('GET', other)
+  if waiting then${FORGET_PLACE}
+    redis.call('SET', line, waiting, 'PX', ${LINE_MS})
+  end
+  if redis.call('GET', lock) == '${KEPT_FOR}' .. id then${HAND_ON}
+  end
   return 0`,
 
   heal: `
@@ -75,9 +102,9 @@ export const BODIES: Record<NodeVerb, string> = {
   if redis.call('GET', lock) ~= owner then return { 0, 0 } end
   if ms ~= '0' then
     redis.call('SET', lock, 'released/' .. owner, 'PX', ms)
-  else
-    handOn(lock, other, owner)
+    return 0
   end
+  local line, waiting = other, redis.call('GET', other)${HAND_ON}
   return 0`,
 
   undo: `
@@ -91,14 +118,11 @@ export const BODIES: Record<NodeVerb, string> = {
   return { 1, { holder, redis.call('PTTL', lock), passed } }`,
 
   mark: `
-  return quarantined()`,
+  return 0`,
 };
 
-export const NOTHING = `
-  return 0`;
-
 /** What goes before an acquire on a node with a quarantine. */
-export const ABSTAIN = `
+const ABSTAIN = `
   local left = quarantined()
   if left > 0 then
     local holder = redis.call('GET', lock)
@@ -106,34 +130,14 @@ export const ABSTAIN = `
     return { 2, left }
   end`;
 
-/**
- * The line for a key is a sorted set, under the name of the channel: places by when they joined. A lone node keeps one; several would keep different ones.
- * A user without access to channels, or to sorted sets, loses wake-ups and the line, not the release.
- */
-export const LINE = `
-local KEPT, LINE_MS = '${KEPT_FOR}', ${LINE_MS}
-local function join(line, id)
-  local time = redis.call('TIME')
-  redis.call('ZADD', line, time[1] * 1000000 + time[2], id)
-  redis.call('PEXPIRE', line, LINE_MS)
-end
-local function keepFor(lock, line, id)
-  redis.call('SET', lock, KEPT .. id, 'PX', ${CLAIM_MS})
-  redis.pcall('PUBLISH', line, KEPT .. id)
-  return KEPT .. id
-end
-local function handOn(lock, line, owner)
-  local first = redis.pcall('ZPOPMIN', line)[1]
-  if first then return keepFor(lock, line, first) end
-  redis.call('DEL', lock)
-  redis.pcall('PUBLISH', line, owner)
-end`;
-
-export const NO_LINE = `
-local function handOn(lock, channel, owner)
-  redis.call('DEL', lock)
-  redis.pcall('PUBLISH', channel, owner)
-end`;
+/** On a node with a quarantine. */
+export const GUARDED_BODIES: Record<NodeVerb, string> = {
+  ...BODIES,
+  acquire: ABSTAIN + BODIES.acquire,
+  queue: ABSTAIN + BODIES.queue,
+  mark: `
+  return quarantined()`,
+};
 
 // A node without a marker has lost its memory: it gives out nothing until the locks it may have forgotten are over.
 export const QUARANTINE = `

@@ -1,6 +1,6 @@
 import type { Timers } from '../../runtime.js';
 import { Flight, type Pending } from './flight.js';
-import type { LockNode, NodeReply, NodeRequest } from './lock-node.js';
+import type { Asker, LockNode, NodeReply, NodeRequest } from './lock-node.js';
 import { FreeChannel, type Told } from './free-channel.js';
 import { LockScripts, type ScriptCall } from './lock-scripts.js';
 import type { RedisClient } from './redis-client.js';
@@ -12,8 +12,6 @@ export interface RedisNodeTerms {
   readonly own: boolean;
   readonly retentionMs: number;
   readonly quarantineMs: number;
-  /** Whether it is the only node, and so keeps the lines of those who wait. */
-  readonly lines?: boolean;
   readonly log: (message: string) => void;
 }
 
@@ -32,7 +30,6 @@ const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
  */
 export class RedisNode implements LockNode {
   readonly name: string;
-  readonly lines: boolean;
   readonly #scripts: LockScripts;
   readonly #silence: Silence | undefined;
   readonly #free: FreeChannel;
@@ -51,8 +48,7 @@ export class RedisNode implements LockNode {
     private readonly timers: Timers,
   ) {
     this.name = terms.name;
-    this.lines = terms.lines ?? false;
-    this.#scripts = new LockScripts(terms.quarantineMs, terms.retentionMs, terms.lines);
+    this.#scripts = new LockScripts(terms.quarantineMs, terms.retentionMs);
     if (terms.own) this.#silence = new Silence(client, timers);
     this.#free = new FreeChannel(client, timers);
     client.on('error', this.#onError);
@@ -62,21 +58,16 @@ export class RedisNode implements LockNode {
     else if (client.status === 'wait') client.connect().catch(this.#onError);
   }
 
-  send(request: NodeRequest, timeoutMs: number, late?: (reply: NodeReply) => void): Promise<NodeReply> {
-    // Nothing may lie in an offline queue and be sent when nobody wants it any more.
-    if (this.client.status !== 'ready') {
-      return Promise.reject(new Error(`not connected${this.#down ? ` (${this.#down})` : ''}`));
-    }
-    const most = request.verb === 'release' || request.verb === 'undo' ? MOST_OVERDUE_RELEASES : MOST_OVERDUE;
-    if (this.#overdue >= most) return Promise.reject(new Error('not answering'));
-    return new Promise((resolve, reject) => {
-      const pending = { request, timeoutMs, late, resolve, reject, overdue: false };
-      const atOnce = !this.#ticking && !this.#corked;
-      if (atOnce) this.#run([pending]);
-      else this.#batch.push(pending);
-      if (!this.#ticking) process.nextTick(() => this.#flush());
+  send(request: NodeRequest, timeoutMs: number, asker: Asker): void {
+    const refusal = this.#refusal(request);
+    if (refusal !== undefined) return queueMicrotask(() => asker.failed(this, refusal));
+    const pending = { request, timeoutMs, asker, overdue: false };
+    if (!this.#ticking) {
       this.#ticking = true;
-    });
+      process.nextTick(this.#endTick);
+      if (!this.#corked) return this.#run([pending]);
+    }
+    this.#batch.push(pending);
   }
 
   onFree(key: string, told: Told): () => void {
@@ -93,6 +84,14 @@ export class RedisNode implements LockNode {
 
   uncork(): void {
     this.#corked = false;
+  }
+
+  /** Why nothing can be sent now: nothing may lie in an offline queue, or on the way to a node that hangs, and be carried out when nobody wants it any more. */
+  #refusal({ verb }: NodeRequest): string | undefined {
+    if (this.client.status !== 'ready') return `not connected${this.#down ? ` (${this.#down})` : ''}`;
+    if (this.#overdue < MOST_OVERDUE) return undefined;
+    const undoes = verb === 'release' || verb === 'undo';
+    return undoes && this.#overdue < MOST_OVERDUE_RELEASES ? undefined : 'not answering';
   }
 
   /** Resolves once the connection is ready, or after `limitMs` without one; false in that case. */
@@ -121,10 +120,14 @@ export class RedisNode implements LockNode {
     if (!this.terms.own) this.client.off('error', this.#onError);
   }
 
+  readonly #endTick = (): void => {
+    this.#ticking = false;
+    if (this.#batch.length > 0) this.#flush();
+  };
+
   #flush(): void {
     const pending = this.#batch;
     this.#batch = [];
-    this.#ticking = false;
     // In a Cluster each user key has its own slot, and a script may not cross slots.
     const most = this.client.isCluster ? 1 : MOST_PER_SCRIPT;
     for (let from = 0; from < pending.length; from += most) {
@@ -133,50 +136,47 @@ export class RedisNode implements LockNode {
   }
 
   #run(batch: readonly Pending[]): void {
-    const [first] = batch;
-    const lone = batch.length === 1 && first !== undefined;
-    const call = lone ? this.#scripts.one(first.request) : this.#scripts.all(batch.map(({ request }) => request));
-    const flight = new Flight(batch, this.timers, () => this.#isOverdue());
-    let replies: Promise<unknown>;
+    const lone = batch.length === 1 ? batch[0] : undefined;
+    const call = lone ? this.#scripts.one(lone.request) : this.#scripts.all(batch.map(({ request }) => request));
+    let sent: Promise<unknown>;
     try {
-      replies = this.client.evalsha(call.sha, call.keyCount, ...call.args);
+      sent = this.client.evalsha(call.sha, call.keyCount, ...call.args);
     } catch (error) {
-      return this.#fail(flight, error);
+      sent = Promise.reject(error as Error);
     }
-    replies.then(
-      (answer) => this.#deliver(flight, lone ? [answer] : (answer as unknown[])),
-      (error: unknown) => {
-        // The node forgot its scripts. What nobody waits for any more is not sent a second time.
-        if (flight.abandoned || !reason(error).startsWith('NOSCRIPT')) return this.#fail(flight, error);
-        this.#load(call).then(
-          (answer) => this.#deliver(flight, lone ? [answer] : (answer as unknown[])),
-          (failure: unknown) => this.#fail(flight, failure),
-        );
-      },
-    );
+    const flight = new Flight(batch, this, this.timers, this.#isOverdue);
+    const landed = (answer: unknown): void => this.#deliver(flight, lone ? [answer] : (answer as unknown[]));
+    sent.then(landed, (error: unknown) => {
+      // The node forgot its scripts. What nobody waits for any more is not sent a second time.
+      if (flight.abandoned || !reason(error).startsWith('NOSCRIPT')) return this.#fail(flight, error);
+      this.#load(call).then(landed, (failure: unknown) => this.#fail(flight, failure));
+    });
   }
 
   #deliver(flight: Flight, answers: readonly unknown[]): void {
-    this.#land(flight);
-    flight.requests.forEach((pending, index) => {
+    const { requests } = flight;
+    for (let index = 0; index < requests.length; index++) {
+      const { asker, overdue } = requests[index]!;
       const reply = toReply(answers[index]);
-      if (reply instanceof Error) pending.reject(reply);
-      else if (pending.overdue) pending.late?.(reply);
-      else pending.resolve(reply);
-    });
+      if (typeof reply !== 'string') {
+        if (overdue) asker.late(this, reply);
+        else asker.answered(this, reply);
+      } else if (!overdue) asker.failed(this, reply);
+    }
+    this.#land(flight);
   }
 
   #fail(flight: Flight, error: unknown): void {
     this.#land(flight);
     const why = reason(error);
     if (why.startsWith('READONLY')) this.#complaint = why;
-    for (const pending of flight.requests) pending.reject(new Error(why));
+    for (const { asker, overdue } of flight.requests) if (!overdue) asker.failed(this, why);
   }
 
-  #isOverdue(): void {
+  readonly #isOverdue = (): void => {
     this.#overdue++;
     this.#silence?.begin();
-  }
+  };
 
   #land(flight: Flight): void {
     flight.land();
@@ -234,12 +234,13 @@ function reason(error: unknown): string {
   return LOST.test(text) ? 'connection lost' : text;
 }
 
-function toReply(answer: unknown): NodeReply | Error {
+/** What a script said; a text is an error. */
+function toReply(answer: unknown): NodeReply | string {
   // A number may come as text: some clients are set to do so.
   if (!Array.isArray(answer)) return { status: 'yes', value: Number(answer) };
   const [code, value] = answer as [unknown, unknown];
   const status = Number(code);
-  if (status < 0) return new Error(String(value));
+  if (status < 0) return String(value);
   if (status === 2) return { status: 'quarantined', value: Number(value) };
   if (!Array.isArray(value)) return { status: status === 0 ? 'no' : 'yes', value: Number(value) };
   const [owner, remainingMs, fence] = value as unknown[];

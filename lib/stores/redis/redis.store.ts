@@ -50,11 +50,7 @@ export async function connectRedis(
   const connections = await Promise.all(options.nodes.map(connect));
   const nodes = connections.map(
     ({ client, name, own }) =>
-      new RedisNode(
-        client,
-        { name, own, retentionMs: FENCE_RETENTION_MS, quarantineMs, lines: lone, log },
-        runtime.timers,
-      ),
+      new RedisNode(client, { name, own, retentionMs: FENCE_RETENTION_MS, quarantineMs, log }, runtime.timers),
   );
   await Promise.all(nodes.map((node) => node.whenReady(CONNECT_LIMIT_MS)));
   return new RedlockStore(nodes, { nodeTimeoutMs, quarantineMs, log }, runtime);

@@ -1,6 +1,6 @@
 import { LockUnavailableError } from '../../errors.js';
 import type { LockState } from '../lock-store.js';
-import type { Ballot, Vote } from './poll.js';
+import { Round, type Vote } from './round.js';
 
 /** How many of the nodes that refused did so for the same holder. */
 export function mostOfOneHolder(refusals: readonly Vote[]): number {
@@ -12,24 +12,28 @@ export function mostOfOneHolder(refusals: readonly Vote[]): number {
   return Math.max(0, ...counts.values());
 }
 
-/** Who holds the key on a majority, or that nobody does; undefined while that is not known yet. @throws LockUnavailableError when nobody can tell. */
-export function stateOf(key: string, { yes, no, failures, open }: Ballot, quorum: number): LockState | undefined {
-  const fencingToken = Math.max(0, ...[...yes, ...no].map(({ reply }) => reply.value));
-  const token = fencingToken > 0 ? { fencingToken } : {};
-  const leases = new Map<string, number[]>();
-  for (const { reply } of yes) {
-    if (reply.status !== 'yes' || !reply.state) continue;
-    const { owner, remainingMs } = reply.state;
-    leases.set(owner, [...(leases.get(owner) ?? []), remainingMs]);
+/** Who holds the key on a majority, or that nobody does. @throws LockUnavailableError when nobody can tell. */
+export class Look extends Round<LockState> {
+  protected override count(): LockState | undefined {
+    const { yes, no, failures, open } = this;
+    const { quorum } = this.group;
+    const fencingToken = Math.max(0, ...[...yes, ...no].map(({ reply }) => reply.value));
+    const token = fencingToken > 0 ? { fencingToken } : {};
+    const leases = new Map<string, number[]>();
+    for (const { reply } of yes) {
+      if (reply.status !== 'yes' || !reply.state) continue;
+      const { owner, remainingMs } = reply.state;
+      leases.set(owner, [...(leases.get(owner) ?? []), remainingMs]);
+    }
+    let most = 0;
+    for (const [owner, remaining] of leases) {
+      most = Math.max(most, remaining.length);
+      if (remaining.length < quorum || open > 0) continue;
+      remaining.sort((a, b) => b - a);
+      return { locked: true, owner, remainingMs: remaining[quorum - 1]!, ...token };
+    }
+    if (open > 0) return undefined;
+    if (most + failures.length < quorum) return { locked: false, ...token };
+    throw new LockUnavailableError(this.request.key, failures);
   }
-  let most = 0;
-  for (const [owner, remaining] of leases) {
-    most = Math.max(most, remaining.length);
-    if (remaining.length < quorum || open > 0) continue;
-    remaining.sort((a, b) => b - a);
-    return { locked: true, owner, remainingMs: remaining[quorum - 1]!, ...token };
-  }
-  if (open > 0) return undefined;
-  if (most + failures.length < quorum) return { locked: false, ...token };
-  throw new LockUnavailableError(key, failures);
 }

@@ -1,6 +1,6 @@
 import { strict as assert, AssertionError } from 'node:assert';
 import { randomUUID } from 'node:crypto';
-import type { AcquireResult, LockStore } from '../../stores/lock-store.js';
+import type { AcquireResult, LockStore, Place } from '../../stores/lock-store.js';
 
 /** One sentence of the contract, and what proves it. */
 export interface ContractCase {
@@ -39,8 +39,8 @@ export class ContractTrial {
     return { owner, token: result.fencingToken };
   }
 
-  async refused(key = this.key, owner = this.owner()): Promise<AcquireResult & { acquired: false }> {
-    const result = await this.store.acquire(key, owner, LONG_MS);
+  async refused(key = this.key, owner = this.owner(), place?: Place): Promise<AcquireResult & { acquired: false }> {
+    const result = await this.store.acquire(key, owner, LONG_MS, place);
     assert(!result.acquired, `key ${JSON.stringify(key)} is taken, but was granted once more`);
     return result;
   }

@@ -118,7 +118,9 @@ async function expectWakeUp(trial: ContractTrial, subscribed: () => void): Promi
   subscribed();
   try {
     for (let chance = 0; chance < CHANCES; chance++) {
-      await trial.free();
+      const { owner } = await trial.granted();
+      await trial.refused(key, trial.owner(), { more: false });
+      await store.release(key, owner);
       for (let step = 0; step < STEPS && !woken; step++) await trial.elapse(STEP_MS);
       if (woken) return;
     }

@@ -45,6 +45,18 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
     return made;
   }
 
+  /** Takes the key, lets those who listen ask for it in vain, and gives it back. */
+  async function passes(holder: LockStore, key: string, ...listeners: LockStore[]): Promise<void> {
+    const owner = `owner ${++keys}`;
+    await holder.acquire(key, owner, LONG_MS);
+    for (const listener of listeners) {
+      expect(await listener.acquire(key, `waiter ${++keys}`, LONG_MS, { more: false })).toMatchObject({
+        acquired: false,
+      });
+    }
+    await holder.release(key, owner);
+  }
+
   /** Resolves when whoever listens to the key is woken by a release. The first wake-up says no more than that it listens. */
   async function listening(of: LockStore, key: string): Promise<{ readonly woken: () => number; stop: () => void }> {
     let woken = 0;
@@ -69,11 +81,9 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
     const [key, other] = [freshKey(), freshKey()];
     const here = await listening(waiter, key);
     const elsewhere = await listening(waiter, other);
-    await holder.acquire(key, 'first', LONG_MS);
-    await holder.release(key, 'first');
+    await passes(holder, key, waiter);
     await eventually(() => expect(here.woken()).toBe(1));
-    await holder.acquire(key, 'second', LONG_MS);
-    await holder.release(key, 'second');
+    await passes(holder, key, waiter);
     await eventually(() => expect(here.woken()).toBe(2));
     expect(elsewhere.woken()).toBe(0);
   });
@@ -83,6 +93,7 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
     const key = freshKey();
     const here = await listening(waiter, key);
     await holder.acquire(key, 'keeper', LONG_MS);
+    expect(await waiter.acquire(key, 'refused', LONG_MS, { more: false })).toMatchObject({ acquired: false });
     await holder.release(key, 'keeper', 1);
     await eventually(async () => expect((await holder.inspect!(key)).locked).toBe(false));
     const hung = servers.slice(1);
@@ -97,8 +108,7 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
     // What a node had said before it says this, the waiter has heard by now.
     const other = freshKey();
     const barrier = await listening(waiter, other);
-    await holder.acquire(other, 'holder', LONG_MS);
-    await holder.release(other, 'holder');
+    await passes(holder, other, waiter);
     await eventually(() => expect(barrier.woken()).toBe(1));
     expect(here.woken()).toBe(0);
   });
@@ -142,8 +152,7 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
     await eventually(() => expect(here.woken()).toBeGreaterThan(0));
     await eventually(async () => expect(await subscribers(key)).toEqual(servers.map(() => 1)));
     const before = here.woken();
-    await holder.acquire(key, 'holder', LONG_MS);
-    await holder.release(key, 'holder');
+    await passes(holder, key, waiter);
     await eventually(() => expect(here.woken()).toBeGreaterThan(before));
   });
 
@@ -157,8 +166,7 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
     const [holder, waiter] = [await store(nodes()), await store(nodes())];
     const key = freshKey();
     const here = await listening(waiter, key);
-    await holder.acquire(key, 'holder', LONG_MS);
-    await holder.release(key, 'holder');
+    await passes(holder, key, waiter);
     await eventually(() => expect(here.woken()).toBe(1));
   });
 

@@ -39,7 +39,8 @@ describe('The line for a key on a lone Redis', () => {
     return made;
   }
 
-  const line = (key: string): Promise<string[]> => redis.zrange(freeChannel(key), '0', '-1');
+  const line = async (key: string): Promise<string[]> =>
+    ((await redis.get(freeChannel(key))) ?? '').split(' ').filter(Boolean);
 
   /** Waits in line for the key; resolves once it stands there. */
   async function joins(of: LockManager, key: string, wait = '60s'): Promise<{ readonly lock: Promise<Lock> }> {
@@ -94,7 +95,7 @@ describe('The line for a key on a lone Redis', () => {
     const key = freshKey();
     const holder = await (await pod()).acquire(key);
     // Someone who stands there, and whose process is no more.
-    await redis.zadd(freeChannel(key), 1, 'dead');
+    await redis.set(freeChannel(key), 'dead');
     await holder.release();
     const refusal = await (await pod()).acquire(key).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(LockBusyError);
@@ -108,8 +109,7 @@ describe('The line for a key on a lone Redis', () => {
   it('goes on behind places whose processes have died', async () => {
     const key = freshKey();
     const holder = await (await pod()).acquire(key);
-    await redis.zadd(freeChannel(key), 1, 'dead');
-    await redis.zadd(freeChannel(key), 2, 'dead, too');
+    await redis.set(freeChannel(key), 'dead dead-too');
     const { lock: waiting } = await joins(await pod(), key);
     await holder.release();
     expect((await waiting).held).toBe(true);
@@ -208,7 +208,7 @@ describe('The line for a key on a lone Redis', () => {
   });
 
   it('is served in one script with other requests', async () => {
-    const scripts = new LockScripts(0, 60_000, true);
+    const scripts = new LockScripts(0, 60_000);
     const request = { ms: 1000, token: 5 };
     const call = scripts.all([
       { verb: 'acquire', key: 'x', owner: 'a', ...request },
@@ -226,10 +226,10 @@ describe('The line for a key on a lone Redis', () => {
   });
 
   it('is handed on by who leaves when it is their turn', async () => {
-    const scripts = new LockScripts(0, 60_000, true);
+    const scripts = new LockScripts(0, 60_000);
     const key = freshKey();
     await redis.set(`lock:{${key}}`, 'kept for/leaving', 'PX', 60_000);
-    await redis.zadd(freeChannel(key), 1, 'next');
+    await redis.set(freeChannel(key), 'next');
     const leave = scripts.one({ verb: 'leave', key, owner: 'leaving', ms: 0, token: 0 });
     await redis.eval(leave.text, leave.keyCount, ...leave.args);
     expect(await redis.get(`lock:{${key}}`)).toBe('kept for/next');
@@ -239,7 +239,7 @@ describe('The line for a key on a lone Redis', () => {
   });
 
   it('is not joined while the node is in quarantine', async () => {
-    const scripts = new LockScripts(60_000, 60_000, true);
+    const scripts = new LockScripts(60_000, 60_000);
     const { text, keyCount, args } = scripts.one({
       verb: 'queue',
       key: 'q',

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { Redis } from 'ioredis';
 import { systemRuntime } from '../../../lib/runtime.js';
 import type { NodeReply, NodeRequest, NodeVerb } from '../../../lib/stores/redis/lock-node.js';
-import { keyNames, MARKER_KEY } from '../../../lib/stores/redis/key-names.js';
+import { MARKER_KEY, pushKeyNames } from '../../../lib/stores/redis/key-names.js';
+import { ask as askNode } from './promised.js';
 import { RedisNode } from '../../../lib/stores/redis/redis-node.js';
 import { RedisServer, stopAll } from '../../support/redis-server.js';
 import { ModelNode } from './simulation/model-node.js';
@@ -17,6 +18,12 @@ const ELAPSED_MS = 600_000;
 const SLOW = 30_000;
 /** What PTTL says of a key that is not there. */
 const NO_KEY = -2;
+
+function keyNames(key: string, verb: NodeVerb): [lock: string, other: string] {
+  const names: string[] = [];
+  pushKeyNames(names, key, verb);
+  return names as [string, string];
+}
 
 let server: RedisServer;
 let client: Redis;
@@ -47,7 +54,7 @@ function request(verb: NodeVerb, key: string, owner: string, { ms = TTL_MS, toke
 }
 
 const ask = (node: RedisNode, ...args: Parameters<typeof request>): Promise<NodeReply> =>
-  node.send(request(...args), SLOW);
+  askNode(node, request(...args), SLOW);
 
 const SLOTS = 16_384;
 
@@ -145,7 +152,7 @@ describe('The lock script, on a real server', () => {
           await client.set(MARKER_KEY, Date.now() - quarantineMs);
         }
         const requests = Array.from({ length: 1 + random.below(most) }, () => randomRequest(random));
-        const real = await Promise.all(requests.map((each) => node.send(each, SLOW)));
+        const real = await Promise.all(requests.map((each) => askNode(node, each, SLOW)));
         const expected = requests.map((each) => model.serve(each));
         requests.forEach((each, index) => expectSame(real[index]!, expected[index]!, each));
         if (round % 5 === 0) await expectSameState(model);
@@ -251,7 +258,7 @@ describe('The lock script, on a real server', () => {
     expect(await client.pttl('lock:{a}')).toBeGreaterThan(TTL_MS - ELAPSED_MS);
   });
 
-  it('publishes on the channel of the key when it comes free, and not before', async () => {
+  it('publishes on the channel of the key when it comes free, if someone listens, and not before', async () => {
     const node = await connect();
     const subscriber = client.duplicate();
     const heard: string[] = [];
@@ -260,8 +267,13 @@ describe('The lock script, on a real server', () => {
     await ask(node, 'acquire', 'a', 'x');
     await ask(node, 'release', 'a', 'y', { ms: 0 });
     await ask(node, 'renew', 'a', 'x');
+    await askNode(node, { ...request('queue', 'a', 'z'), place: '-' }, SLOW);
     expect(heard).toEqual([]);
     await ask(node, 'release', 'a', 'x', { ms: 0 });
+    // Once they have been told, they are forgotten, and with them all that was kept for them.
+    expect(await client.exists('lock:{a}', 'lock:{a}:free')).toBe(0);
+    await ask(node, 'acquire', 'a', 'y');
+    await ask(node, 'release', 'a', 'y', { ms: 0 });
     const ended = new Promise<void>((resolve) => {
       subscriber.on('message', (channel: string) => channel === 'lock:{end}:free' && resolve());
     });

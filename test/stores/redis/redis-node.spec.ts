@@ -5,6 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { systemRuntime } from '../../../lib/runtime.js';
 import { connect } from '../../../lib/stores/redis/connection.js';
 import type { NodeReply, NodeRequest } from '../../../lib/stores/redis/lock-node.js';
+import { ask as askNode } from './promised.js';
 import { RedisNode } from '../../../lib/stores/redis/redis-node.js';
 import { eventually } from '../../support/eventually.js';
 import { expectNoTimers, TimerWatch } from '../../support/leaks.js';
@@ -81,7 +82,7 @@ async function callsDuring(work: () => Promise<unknown>): Promise<number> {
 describe('RedisNode', () => {
   describe('with many requests', () => {
     const ask = (count: number): Promise<NodeReply[]> =>
-      Promise.all(Array.from({ length: count }, (_, i) => node.send(acquire(`k${i}`), SLOW)));
+      Promise.all(Array.from({ length: count }, (_, i) => askNode(node, acquire(`k${i}`), SLOW)));
 
     it('sends the first of a tick at once, and the rest of the tick as one script', async () => {
       expect(await callsDuring(() => ask(200))).toBe(2);
@@ -109,9 +110,9 @@ describe('RedisNode', () => {
 
     it('sends two ticks apart as two', async () => {
       const twice = async (): Promise<void> => {
-        const first = node.send(acquire('a'), SLOW);
+        const first = askNode(node, acquire('a'), SLOW);
         await turn();
-        await Promise.all([first, node.send(acquire('b'), SLOW)]);
+        await Promise.all([first, askNode(node, acquire('b'), SLOW)]);
       };
       expect(await callsDuring(twice)).toBe(2);
     });
@@ -131,7 +132,7 @@ describe('RedisNode', () => {
     proxy.blackhole();
     const late: NodeReply[] = [];
     const heard = new Promise<void>((resolve) => {
-      const sent = node.send(acquire('a'), SOON, (reply) => resolve(void late.push(reply)));
+      const sent = askNode(node, acquire('a'), SOON, (reply) => resolve(void late.push(reply)));
       sent.catch(() => undefined);
       void expect(sent)
         .rejects.toThrow(`no answer within ${SOON} ms`)
@@ -144,14 +145,14 @@ describe('RedisNode', () => {
 
   it('tells an answer in time to the caller only', async () => {
     const late: NodeReply[] = [];
-    expect(await node.send(acquire('a'), SLOW, (reply) => late.push(reply))).toEqual({ status: 'yes', value: 1 });
+    expect(await askNode(node, acquire('a'), SLOW, (reply) => late.push(reply))).toEqual({ status: 'yes', value: 1 });
     expect(late).toEqual([]);
   });
 
   it('judges each request by its own time-out, also within one script', async () => {
     proxy.blackhole();
-    const patient = node.send(acquire('a'), SLOW);
-    await expect(node.send(acquire('b'), SOON)).rejects.toThrow('no answer within');
+    const patient = askNode(node, acquire('a'), SLOW);
+    await expect(askNode(node, acquire('b'), SOON)).rejects.toThrow('no answer within');
     await proxy.pass();
     expect(await patient).toEqual({ status: 'yes', value: 1 });
   });
@@ -160,38 +161,40 @@ describe('RedisNode', () => {
     proxy.cut();
     await eventually(() => expect(logged).toHaveLength(1));
     expect(logged[0]).toContain('out of reach');
-    await eventually(() => expect(node.send(acquire('a'), SLOW)).rejects.toThrow(/^not connected \(.*ECONNREFUSED/));
+    await eventually(() =>
+      expect(askNode(node, acquire('a'), SLOW)).rejects.toThrow(/^not connected \(.*ECONNREFUSED/),
+    );
     await proxy.pass();
     await node.whenReady(SLOW);
     // Nothing that was asked meanwhile was kept to be sent later.
     expect(await admin.exists('lock:{a}')).toBe(0);
-    expect(await node.send(acquire('a'), SLOW)).toEqual({ status: 'yes', value: 1 });
+    expect(await askNode(node, acquire('a'), SLOW)).toEqual({ status: 'yes', value: 1 });
     expect(logged[1]).toContain('connected again');
   });
 
   it('rejects what is under way when the connection breaks, and does not send it again', async () => {
     proxy.blackhole();
     const asked = proxy.received(/evalsha/i);
-    const sent = node.send(acquire('a'), SLOW);
+    const sent = askNode(node, acquire('a'), SLOW);
     sent.catch(() => undefined);
     await asked;
     proxy.cut();
     await expect(sent).rejects.toThrow(/connection|reset/i);
     await proxy.pass();
     await node.whenReady(SLOW);
-    expect(await node.send(acquire('b'), SLOW)).toMatchObject({ status: 'yes' });
+    expect(await askNode(node, acquire('b'), SLOW)).toMatchObject({ status: 'yes' });
     expect(await admin.exists('lock:{a}')).toBe(0);
   });
 
   it('sends nothing more to a node that leaves too much unanswered, until it answers', async () => {
     proxy.blackhole();
     for (let script = 0; script < 64; script++) {
-      node.send(acquire(`k${script}`), 1).catch(() => undefined);
+      askNode(node, acquire(`k${script}`), 1).catch(() => undefined);
       await turn();
     }
-    await eventually(() => expect(node.send(acquire('more'), 1)).rejects.toThrow('not answering'));
+    await eventually(() => expect(askNode(node, acquire('more'), 1)).rejects.toThrow('not answering'));
     await proxy.pass();
-    await eventually(async () => expect(await node.send(acquire('again'), SLOW)).toMatchObject({ status: 'yes' }));
+    await eventually(async () => expect(await askNode(node, acquire('again'), SLOW)).toMatchObject({ status: 'yes' }));
     expect(await admin.exists('lock:{k0}', 'lock:{k63}')).toBe(2);
   });
 
@@ -199,7 +202,7 @@ describe('RedisNode', () => {
     const late: NodeReply[] = [];
     // Without the proxy, which lives in this process and would be blocked with it.
     const direct = await open(server.port);
-    const sent = direct.send(acquire('a'), 40, (reply) => late.push(reply));
+    const sent = askNode(direct, acquire('a'), 40, (reply) => late.push(reply));
     await new Promise<void>(process.nextTick);
     block(200);
     expect(await sent).toEqual({ status: 'yes', value: 1 });
@@ -212,7 +215,7 @@ describe('RedisNode', () => {
     const listeners = (): number[] => ['error', 'close', 'ready'].map((event) => client.listenerCount(event));
     const before = listeners();
     const theirs = over(client, false);
-    expect(await theirs.send(acquire('a'), SLOW)).toMatchObject({ status: 'yes' });
+    expect(await askNode(theirs, acquire('a'), SLOW)).toMatchObject({ status: 'yes' });
     await theirs.close();
     expect(client.status).toBe('ready');
     expect(await client.ping()).toBe('PONG');
@@ -231,7 +234,7 @@ describe('RedisNode', () => {
     const client = new Redis(proxy.port, '127.0.0.1', { lazyConnect: true });
     const theirs = over(client, false);
     expect(await theirs.whenReady(SLOW)).toBe(true);
-    expect(await theirs.send(acquire('a'), SLOW)).toMatchObject({ status: 'yes' });
+    expect(await askNode(theirs, acquire('a'), SLOW)).toMatchObject({ status: 'yes' });
     await theirs.close();
     client.disconnect();
   });
@@ -244,7 +247,7 @@ describe('RedisNode', () => {
       proxy.cut();
       await eventually(() => expect(logged).toHaveLength(1));
       // A few failed attempts to connect: each is an event of its own, and one line in the log is enough.
-      await eventually(() => expect(node.send(acquire('a'), SLOW)).rejects.toThrow('ECONNREFUSED'));
+      await eventually(() => expect(askNode(node, acquire('a'), SLOW)).rejects.toThrow('ECONNREFUSED'));
       const unreachable = over(new Redis(proxy.port, '127.0.0.1', { retryStrategy: () => null }), true, 'n2');
       expect(await unreachable.whenReady(100)).toBe(false);
       await unreachable.close();
@@ -260,7 +263,7 @@ describe('RedisNode', () => {
     const watch = new TimerWatch();
     const busy = await open();
     proxy.blackhole();
-    const sent = [busy.send(acquire('a'), SLOW), busy.send(acquire('b'), TTL_MS)];
+    const sent = [askNode(busy, acquire('a'), SLOW), askNode(busy, acquire('b'), TTL_MS)];
     const outcomes = Promise.allSettled(sent);
     await turn();
     await busy.close();

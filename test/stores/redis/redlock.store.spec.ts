@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { LockNode, NodeRequest } from '../../../lib/stores/redis/lock-node.js';
+import type { NodeRequest } from '../../../lib/stores/redis/lock-node.js';
 import { RedlockStore } from '../../../lib/stores/redis/redlock.store.js';
+import { promisedNode } from './promised.js';
 import { ModelNode } from './simulation/model-node.js';
 
 const TTL_MS = 10_000;
@@ -16,13 +17,12 @@ beforeEach(() => {
   wallMs = WALL_MS;
   before = () => undefined;
   models = Array.from({ length: 3 }, () => new ModelNode({ retentionMs: TTL_MS, quarantineMs: 0 }, () => 0));
-  const nodes = models.map((model, index): LockNode => {
-    const send: LockNode['send'] = async (request) => {
+  const nodes = models.map((model, index) =>
+    promisedNode(`n${index}`, async (request) => {
       await before(request, index);
       return model.serve(request);
-    };
-    return { name: `n${index}`, send, close: async () => undefined };
-  });
+    }),
+  );
   store = new RedlockStore(
     nodes,
     { nodeTimeoutMs: TTL_MS, quarantineMs: 0, log: () => undefined },

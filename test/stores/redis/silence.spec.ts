@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { RedisClient } from '../../../lib/stores/redis/redis-client.js';
 import { connect } from '../../../lib/stores/redis/connection.js';
+import { ask as askNode } from './promised.js';
 import { RedisNode } from '../../../lib/stores/redis/redis-node.js';
 import { Silence } from '../../../lib/stores/redis/silence.js';
 import { systemRuntime } from '../../../lib/runtime.js';
@@ -73,7 +74,7 @@ describe('A node of our own that is silent', () => {
     };
     const terms = { name, own, retentionMs: 60_000, quarantineMs: 0, log: () => undefined };
     const node = new RedisNode(client, terms, timers);
-    const ask = () => node.send({ verb: 'inspect', key: 'a', owner: '', ms: 0, token: 0 }, 200);
+    const ask = () => askNode(node, { verb: 'inspect', key: 'a', owner: '', ms: 0, token: 0 }, 200);
     try {
       await node.whenReady(10_000);
       await eventually(async () => expect(await ask()).toMatchObject({ status: 'no' }));

@@ -4,15 +4,16 @@ import { LockManager } from '../../../lib/lock-manager.js';
 import { systemRuntime } from '../../../lib/runtime.js';
 import type { AcquireResult } from '../../../lib/stores/lock-store.js';
 import { MemoryStore } from '../../../lib/stores/memory.store.js';
-import type { LockNode, NodeReply } from '../../../lib/stores/redis/lock-node.js';
+import type { NodeReply } from '../../../lib/stores/redis/lock-node.js';
 import { RedlockStore } from '../../../lib/stores/redis/redlock.store.js';
+import { promisedNode } from './promised.js';
 
 /** Three nodes, each of which someone holds, or nobody. */
 function attemptAt(...holders: (string | undefined)[]): Promise<AcquireResult> {
-  const nodes = holders.map((holder, index): LockNode => {
+  const nodes = holders.map((holder, index) => {
     const free: NodeReply = { status: 'yes', value: 1 };
     const reply: NodeReply = holder === undefined ? free : { status: 'no', value: 1000, holder };
-    return { name: `node ${index}`, send: async () => reply, close: async () => undefined };
+    return promisedNode(`node ${index}`, async () => reply);
   });
   const terms = { nodeTimeoutMs: 1000, quarantineMs: 0, log: () => undefined };
   return new RedlockStore(nodes, terms, systemRuntime).acquire('a', 'me', 30_000);

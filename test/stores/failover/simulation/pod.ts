@@ -4,7 +4,8 @@ import { AuthorityLease } from '../../../../lib/stores/failover/authority-lease.
 import { FailoverStore } from '../../../../lib/stores/failover/failover.store.js';
 import type { FailoverTerms } from '../../../../lib/stores/failover/failover.options.js';
 import { RedisHealth } from '../../../../lib/stores/failover/redis-health.js';
-import type { LockNode, NodeReply, NodeRequest } from '../../../../lib/stores/redis/lock-node.js';
+import type { LockNode } from '../../../../lib/stores/redis/lock-node.js';
+import { promisedNode } from '../../redis/promised.js';
 import { RedlockStore } from '../../../../lib/stores/redis/redlock.store.js';
 import type { GrantLog, Lease } from '../../../simulation/grant-log.js';
 import type { ModelNode } from '../../redis/simulation/model-node.js';
@@ -105,7 +106,7 @@ export class Pod {
   }
 
   #connect(name: string, node: ModelNode, link: Link): LockNode {
-    const send = (request: NodeRequest, timeoutMs: number, late?: (reply: NodeReply) => void): Promise<NodeReply> => {
+    return promisedNode(name, (request, timeoutMs, late) => {
       if (link.refused) return Promise.reject(new Error('not connected'));
       return new Promise((resolve, reject) => {
         let overdue = false;
@@ -117,12 +118,11 @@ export class Pod {
           () => node.serve(request),
           (reply) => {
             cancel();
-            if (overdue) late?.(reply);
+            if (overdue) late(reply);
             else resolve(reply);
           },
         );
       });
-    };
-    return { name, send, close: async () => undefined };
+    });
   }
 }

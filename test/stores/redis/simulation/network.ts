@@ -1,4 +1,5 @@
 import type { LockNode, NodeReply, NodeRequest } from '../../../../lib/stores/redis/lock-node.js';
+import { promisedNode } from '../promised.js';
 import type { ModelNode } from './model-node.js';
 import type { Trace } from '../../../simulation/campaign.js';
 import type { Prng } from '../../../simulation/prng.js';
@@ -58,11 +59,9 @@ export class Network {
 
   /** The nodes as one process reaches them; `pace` is how fast its clock runs. */
   connect(sender: Sender, pace: number): LockNode[] {
-    return this.nodes.map((_, node) => ({
-      name: `n${node}`,
-      send: (request, timeoutMs, late) => this.#send(sender, node, request, timeoutMs / pace, late),
-      close: async () => undefined,
-    }));
+    return this.nodes.map((_, node) =>
+      promisedNode(`n${node}`, (request, timeoutMs, late) => this.#send(sender, node, request, timeoutMs / pace, late)),
+    );
   }
 
   /** One message arrives, or is lost. */

@@ -1,0 +1,32 @@
+import type { Clock } from '../../runtime.js';
+import type { Asker, LockNode, NodeVerb } from './lock-node.js';
+
+/** A round trip that takes more than this part of the ttl is of no use to the lease. */
+const TIMEOUTS_PER_TTL = 3;
+
+/** For what is sent without waiting for its answer. */
+const NOBODY: Asker = { answered: () => undefined, failed: () => undefined, late: () => undefined };
+
+/** The independent nodes of one store, and how to ask them. */
+export class NodeGroup {
+  /** How many are a majority. */
+  readonly quorum: number;
+
+  constructor(
+    readonly nodes: readonly LockNode[],
+    private readonly nodeTimeoutMs: number,
+    readonly clock: Pick<Clock, 'wall'>,
+  ) {
+    this.quorum = Math.floor(nodes.length / 2) + 1;
+  }
+
+  timeoutMs(verb: NodeVerb, ms: number): number {
+    const leased = ms > 0 && verb !== 'release';
+    return leased ? Math.min(this.nodeTimeoutMs, ms / TIMEOUTS_PER_TTL) : this.nodeTimeoutMs;
+  }
+
+  /** Sends what nobody waits for. */
+  tell(node: LockNode, verb: NodeVerb, key: string, owner: string, ms = 0, token = 0): void {
+    node.send({ verb, key, owner, ms, token }, this.timeoutMs(verb, ms), NOBODY);
+  }
+}
