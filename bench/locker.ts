@@ -13,6 +13,8 @@ export interface LockerOptions {
   readonly urls: readonly string[];
   /** Whether `lock` queues for a key that is taken, for as long as it needs. */
   readonly waits: boolean;
+  /** How often those who poll for a taken key do so, in ms; or each as it does by itself. Default: the same for all. */
+  readonly poll?: number | 'own';
   /** Instead of the default; only ours heeds it. */
   readonly ttlMs?: number;
 }

@@ -39,6 +39,7 @@ export const SCENARIOS: readonly Scenario[] = [
     nodes: 1,
     run: async (setting) => (await import('./contended.js')).severalProcesses(setting),
   },
+  ...[1, 4].flatMap((processes) => [2, 16, 64].map((callers) => handoff(processes, callers))),
   {
     name: 'postgres-lone',
     postgres: true,
@@ -89,6 +90,17 @@ function steady(nodes: number, inFlight: number): Scenario {
     name: `steady-${nodes}-${inFlight}`,
     nodes,
     run: async (setting) => (await import('./uncontended.js')).steady(setting, inFlight),
+  };
+}
+
+/** Held against a FIFO on the server without anything that makes it safe. */
+function handoff(processes: number, callers: number): Scenario {
+  const most = { gap: 1.3, drain: 1.15, commands: 2.1, fairness: 1.2 };
+  return {
+    name: `handoff-${processes}-${callers}`,
+    nodes: 1,
+    targets: Object.entries(most).map(([column, figure]) => ({ row: OURS, column, most: figure })),
+    run: async (setting) => (await import('./handoff/handoff.js')).handoff(setting, processes, callers),
   };
 }
 

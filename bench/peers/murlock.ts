@@ -1,9 +1,13 @@
 import { createRequire } from 'node:module';
-import { POLL_MS, TTL_MS, type Locker, type LockerOptions } from '../locker.js';
-import { FOR_EVER, peer, require } from './peer.js';
+import { TTL_MS, type Locker, type LockerOptions } from '../locker.js';
+import { FOR_EVER, pace, peer, require } from './peer.js';
+
+/** It polls as often as it is told to; this is what its README tells it. */
+const OWN_PACE = { wait: 1000 };
 
 /** In a Nest of its own, beside the one of the module under test. */
-async function open({ urls, waits }: LockerOptions): Promise<Pick<Locker, 'lock' | 'close'>> {
+async function open(options: LockerOptions): Promise<Pick<Locker, 'lock' | 'close'>> {
+  const { urls, waits } = options;
   if (urls.length > 1) throw new Error('it locks on one Redis only');
   const itsOwn = createRequire(require.resolve('murlock'));
   itsOwn('reflect-metadata');
@@ -11,7 +15,8 @@ async function open({ urls, waits }: LockerOptions): Promise<Pick<Locker, 'lock'
   const { MurLockModule, MurLockService } = require('murlock');
   const module = MurLockModule.forRoot({
     redisOptions: { url: urls[0] },
-    wait: POLL_MS,
+    ...OWN_PACE,
+    ...pace(options, (ms) => ({ wait: ms })),
     maxAttempts: waits ? FOR_EVER : 1,
     // 'none' would log everything.
     logLevel: 'error',

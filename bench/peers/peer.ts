@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import type { Redis } from 'ioredis';
 import { connectAll, disconnectAll } from '../connections.js';
 import type { Entrant } from '../entrant.js';
-import type { Locker, LockerOptions } from '../locker.js';
+import { POLL_MS, type Locker, type LockerOptions } from '../locker.js';
 
 /** Of bench/package.json: untyped, so that the bench compiles where the peers are not installed. */
 export const require = createRequire(new URL('../package.json', import.meta.url));
@@ -52,6 +52,11 @@ export function isInstalled(id: string): boolean {
 /** For packages that are ES modules only. */
 export async function load(id: string): Promise<any> {
   return import(pathToFileURL(require.resolve(id)).href);
+}
+
+/** How often it polls, as its own options say it: nothing where it does as it does by itself. */
+export function pace<T extends object>({ poll = POLL_MS }: LockerOptions, options: (ms: number) => T): Partial<T> {
+  return poll === 'own' ? {} : options(poll);
 }
 
 /** As many attempts as a package may make that waits. */

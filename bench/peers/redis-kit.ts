@@ -1,15 +1,15 @@
-import { POLL_MS, TTL_MS } from '../locker.js';
-import { FOR_EVER, peer, require } from './peer.js';
+import { TTL_MS } from '../locker.js';
+import { FOR_EVER, pace, peer, require } from './peer.js';
 
 /** With node-redis, the client it asks for. */
-export const redisKit = peer('@redis-kit/lock', '@redis-kit/lock 0.1.0-3', async ({ urls, waits }) => {
+export const redisKit = peer('@redis-kit/lock', '@redis-kit/lock 0.1.0-3', async (options) => {
+  const { urls, waits } = options;
   const { Redlock } = require('@redis-kit/lock');
   const { createClient } = require('redis');
   const clients = urls.map((url) => createClient({ url }));
   await Promise.all(clients.map((client) => client.connect()));
   const locks = new Redlock(clients, {
-    retryDelayMs: POLL_MS,
-    retryJitterMs: POLL_MS / 2,
+    ...pace(options, (ms) => ({ retryDelayMs: ms, retryJitterMs: ms / 2 })),
     maxRetryAttempts: waits ? FOR_EVER : 0,
   });
   return {

@@ -1,11 +1,12 @@
-import { POLL_MS, TTL_MS } from '../locker.js';
-import { FOR_EVER, ioredisPeer, require } from './peer.js';
+import { TTL_MS } from '../locker.js';
+import { FOR_EVER, ioredisPeer, pace, require } from './peer.js';
 
-export const redisSemaphore = ioredisPeer('redis-semaphore', 'redis-semaphore 5.8.0', (clients, { waits }) => {
+export const redisSemaphore = ioredisPeer('redis-semaphore', 'redis-semaphore 5.8.0', (clients, terms) => {
+  const { waits } = terms;
   const { Mutex, RedlockMutex } = require('redis-semaphore');
   const options = {
     lockTimeout: TTL_MS,
-    retryInterval: POLL_MS,
+    ...pace(terms, (ms) => ({ retryInterval: ms })),
     acquireTimeout: waits ? 60_000 : 1000,
     acquireAttemptsLimit: waits ? FOR_EVER : 1,
   };

@@ -1,10 +1,9 @@
-import { POLL_MS, TTL_MS, type LockerOptions } from '../locker.js';
-import { ioredisPeer, require } from './peer.js';
+import { TTL_MS, type LockerOptions } from '../locker.js';
+import { ioredisPeer, pace, require } from './peer.js';
 
-const retries = ({ waits }: LockerOptions): object => ({
-  retryCount: waits ? -1 : 0,
-  retryDelay: POLL_MS,
-  retryJitter: POLL_MS / 2,
+const retries = (options: LockerOptions): object => ({
+  retryCount: options.waits ? -1 : 0,
+  ...pace(options, (ms) => ({ retryDelay: ms, retryJitter: ms / 2 })),
 });
 
 export const redlock4 = ioredisPeer('redlock', 'redlock 4.2.0', (clients, options) => {
