@@ -25,11 +25,14 @@ export async function growth(setting: Setting, { of, inFlight }: Growth): Promis
     for (const [index, size] of SIZES.entries()) {
       // More than are in flight, also where all is made small.
       const keys = Math.max(MOST_IN_FLIGHT, scaled(size, setting));
+      // The same for all, so that all have their code compiled alike.
+      const uses = scaled(SIZES.at(-1)!, setting);
       const order: GuestOrder = {
         id: OURS.id,
         options: { urls: [setting.urls[index]!], waits: false, ttlMs: HELD_TTL_MS },
         plan,
-        ...(of === 'used' ? { keys, used: true } : { held: keys }),
+        uses,
+        ...(of === 'used' ? { keys } : { held: keys }),
       };
       const guest = await Guest.start(order);
       guests.push(guest);
@@ -55,6 +58,6 @@ export async function growth(setting: Setting, { of, inFlight }: Growth): Promis
 }
 
 const REMARKS: Readonly<Record<Growth['of'], string>> = {
-  used: 'The locks go round all the keys, each of which was used once before.',
+  used: 'The locks go round all the keys, each of which was used before.',
   held: 'The locks are on other keys than those held, whose ttl of an hour keeps renewals out.',
 };

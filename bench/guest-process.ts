@@ -7,13 +7,13 @@ import { hold, use } from './load.js';
 import { onKeysOf } from './locker.js';
 import { planned } from './turns.js';
 
-const { id, options, plan, keys, used = false, held = 0 } = JSON.parse(process.argv[2]!) as GuestOrder;
+const { id, options, plan, keys, uses = 0, held = 0 } = JSON.parse(process.argv[2]!) as GuestOrder;
 const say = (greeting: Greeting): void => void process.send!(greeting);
 
 try {
   const locker = await openProven(entrantOf(id), options);
   const operation = onKeysOf(locker, keys);
-  if (used) await use(operation, keys ?? 0);
+  await use(operation, uses);
   const giveBack = await hold(locker, held);
   const turn = planned(plan, operation);
   process.on('message', () => void turn().then((taken) => process.send!(taken)));

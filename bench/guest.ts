@@ -13,8 +13,8 @@ export interface GuestOrder {
   readonly plan: TurnPlan;
   /** How many different keys it takes in turn. Default: some thousands. */
   readonly keys?: number;
-  /** Whether each of these keys was taken and given back once before it is measured. */
-  readonly used?: boolean;
+  /** How many times it takes one of them before it is measured. */
+  readonly uses?: number;
   /** How many other keys it holds all the while. */
   readonly held?: number;
 }

@@ -2,10 +2,10 @@ import type { Locker } from './locker.js';
 
 const AT_ONCE = 500;
 
-/** Takes each of the keys once. */
-export async function use(operation: (index: number) => Promise<void>, keys: number): Promise<void> {
-  for (let first = 0; first < keys; first += AT_ONCE) {
-    const size = Math.min(AT_ONCE, keys - first);
+/** Takes so many keys, each once, or over and over if there are fewer. */
+export async function use(operation: (index: number) => Promise<void>, times: number): Promise<void> {
+  for (let first = 0; first < times; first += AT_ONCE) {
+    const size = Math.min(AT_ONCE, times - first);
     await Promise.all(Array.from({ length: size }, (_, index) => operation(first + index)));
   }
 }
