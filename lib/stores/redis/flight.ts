@@ -7,6 +7,8 @@ export interface Pending {
   readonly timeoutMs: number;
   readonly asker: Asker;
   overdue: boolean;
+  /** Whether it must be in one script with the one before. */
+  joined: boolean;
 }
 
 /** One script on its way, and the requests in it: each is told that it is overdue when its time is up. */

@@ -5,6 +5,7 @@ import { FreeChannel, type Told } from './free-channel.js';
 import { LockScripts, type ScriptCall } from './lock-scripts.js';
 import type { RedisClient } from './redis-client.js';
 import { Silence } from './silence.js';
+import { TickBatch } from './tick-batch.js';
 
 export interface RedisNodeTerms {
   readonly name: string;
@@ -15,8 +16,6 @@ export interface RedisNodeTerms {
   readonly log: (message: string) => void;
 }
 
-/** A script holds Redis up for as long as it runs: about 5 µs a request. */
-const MOST_PER_SCRIPT = 256;
 /** A node that leaves this many scripts unanswered gets no more until it answers: what is sent to it only piles up. */
 const MOST_OVERDUE = 64;
 /** Releases go on for longer: they undo what it will carry out once it wakes. */
@@ -24,19 +23,15 @@ const MOST_OVERDUE_RELEASES = 1024;
 const CLOSE_MS = 500;
 const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
 
-/**
- * One Redis. The first request of a tick goes out at once, so that the node works on it while this process finishes the tick; what else the tick asks for follows
- * as one script, and so does all that is asked for between `cork` and `uncork`.
- */
+/** One Redis: its connection, what is asked of it, and what it says. */
 export class RedisNode implements LockNode {
   readonly name: string;
   readonly #scripts: LockScripts;
   readonly #silence: Silence | undefined;
   readonly #free: FreeChannel;
-  #batch: Pending[] = [];
-  /** Whether this tick has sent something already; its end sends the rest. */
-  #ticking = false;
-  #corked = false;
+  readonly #tick: TickBatch;
+  /** Requests on their way. */
+  #open = 0;
   #overdue = 0;
   #down: string | undefined;
   /** What was wrong with a connection that is still up, such as READONLY: if it closes, that is why. */
@@ -51,6 +46,8 @@ export class RedisNode implements LockNode {
     this.#scripts = new LockScripts(terms.quarantineMs, terms.retentionMs);
     if (terms.own) this.#silence = new Silence(client, timers);
     this.#free = new FreeChannel(client, timers);
+    const send = (batch: readonly Pending[]): void => this.#run(batch);
+    this.#tick = new TickBatch(send, () => this.#open, client.isCluster === true);
     client.on('error', this.#onError);
     client.on('close', this.#onClose);
     client.on('ready', this.#onReady);
@@ -61,13 +58,7 @@ export class RedisNode implements LockNode {
   send(request: NodeRequest, timeoutMs: number, asker: Asker): void {
     const refusal = this.#refusal(request);
     if (refusal !== undefined) return queueMicrotask(() => asker.failed(this, refusal));
-    const pending = { request, timeoutMs, asker, overdue: false };
-    if (!this.#ticking) {
-      this.#ticking = true;
-      process.nextTick(this.#endTick);
-      if (!this.#corked) return this.#run([pending]);
-    }
-    this.#batch.push(pending);
+    this.#tick.add({ request, timeoutMs, asker, overdue: false, joined: false });
   }
 
   onFree(key: string, told: Told): () => void {
@@ -79,11 +70,11 @@ export class RedisNode implements LockNode {
   }
 
   cork(): void {
-    this.#corked = true;
+    this.#tick.cork();
   }
 
   uncork(): void {
-    this.#corked = false;
+    this.#tick.uncork();
   }
 
   /** Why nothing can be sent now: nothing may lie in an offline queue, or on the way to a node that hangs, and be carried out when nobody wants it any more. */
@@ -120,21 +111,6 @@ export class RedisNode implements LockNode {
     if (!this.terms.own) this.client.off('error', this.#onError);
   }
 
-  readonly #endTick = (): void => {
-    this.#ticking = false;
-    if (this.#batch.length > 0) this.#flush();
-  };
-
-  #flush(): void {
-    const pending = this.#batch;
-    this.#batch = [];
-    // In a Cluster each user key has its own slot, and a script may not cross slots.
-    const most = this.client.isCluster ? 1 : MOST_PER_SCRIPT;
-    for (let from = 0; from < pending.length; from += most) {
-      this.#run(pending.length <= most ? pending : pending.slice(from, from + most));
-    }
-  }
-
   #run(batch: readonly Pending[]): void {
     const lone = batch.length === 1 ? batch[0] : undefined;
     const call = lone ? this.#scripts.one(lone.request) : this.#scripts.all(batch.map(({ request }) => request));
@@ -144,6 +120,7 @@ export class RedisNode implements LockNode {
     } catch (error) {
       sent = Promise.reject(error as Error);
     }
+    this.#open += batch.length;
     const flight = new Flight(batch, this, this.timers, this.#isOverdue);
     const landed = (answer: unknown): void => this.#deliver(flight, lone ? [answer] : (answer as unknown[]));
     sent.then(landed, (error: unknown) => {
@@ -180,6 +157,7 @@ export class RedisNode implements LockNode {
 
   #land(flight: Flight): void {
     flight.land();
+    this.#open -= flight.requests.length;
     if (!flight.overdue) return;
     this.#overdue--;
     this.#silence?.end();

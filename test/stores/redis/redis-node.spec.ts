@@ -85,8 +85,31 @@ describe('RedisNode', () => {
       Promise.all(Array.from({ length: count }, (_, i) => askNode(node, acquire(`k${i}`), SLOW)));
 
     it('sends the first of a tick at once, and the rest of the tick as one script', async () => {
-      expect(await callsDuring(() => ask(200))).toBe(2);
-      expect(await admin.dbsize()).toBe(400);
+      expect(await callsDuring(() => ask(30))).toBe(2);
+      expect(await admin.dbsize()).toBe(60);
+    });
+
+    it('sends more as two scripts, so that the node has the second to work on while the first is answered', async () => {
+      expect(await callsDuring(() => ask(200))).toBe(3);
+    });
+
+    it('sends the first of a tick with the others when the tick before asked for several, too', async () => {
+      await ask(5);
+      expect(await callsDuring(() => ask(5))).toBe(1);
+      await ask(1);
+      expect(await callsDuring(() => ask(5))).toBe(2);
+    });
+
+    it('keeps together what is asked for together, however much else the tick asks for', async () => {
+      const together = async (): Promise<void> => {
+        const others = ask(25);
+        node.cork();
+        const asked = ask(70);
+        node.uncork();
+        await Promise.all([others, asked, ask(25)]);
+      };
+      // The first one, the 24 others, the 70 as one, the last.
+      expect(await callsDuring(together)).toBe(4);
     });
 
     it('sends what is asked for together as one script', async () => {
@@ -119,9 +142,10 @@ describe('RedisNode', () => {
 
     it.each([
       [1, 1],
-      [257, 2],
-      [258, 3],
+      [300, 3],
+      [520, 4],
       [600, 4],
+      [800, 5],
     ])('sends %i of one tick as %i scripts, of 256 at most', async (requests, scripts) => {
       expect(await callsDuring(() => ask(requests))).toBe(scripts);
       expect(await admin.dbsize()).toBe(requests * 2);

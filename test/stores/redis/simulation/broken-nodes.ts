@@ -1,8 +1,8 @@
 import type { NodeReply, NodeRequest } from '../../../../lib/stores/redis/lock-node.js';
-import { ModelNode } from './model-node.js';
+import { LinedNode } from './lined-node.js';
 
 /** Gives out fence + 1 whatever was proposed. Sound while no node forgets: the control for the variants below. */
-export class CounterNode extends ModelNode {
+export class CounterNode extends LinedNode {
   protected override nextToken(key: string): number {
     return this.fence(key) + 1;
   }
@@ -31,5 +31,28 @@ export class MaximumCommitNode extends CounterNode {
   protected override commit({ key, token }: NodeRequest): NodeReply {
     this.remember(key, Math.max(this.fence(key), token), Math.max(this.remaining(key), 0));
     return { status: 'yes', value: 0 };
+  }
+}
+
+/** Gives a key that is free back to whoever renews it, as if that had been a renewal. */
+export class HealingRenewalNode extends LinedNode {
+  protected override notHeld(request: NodeRequest): NodeReply {
+    if (request.verb !== 'renew' || this.holder(request.key) !== undefined) return super.notHeld(request);
+    this.write(this.locks, request.key, request.owner, request.ms);
+    return { status: 'yes', value: this.fence(request.key) };
+  }
+}
+
+/** Releases whatever is there, whoever asks. */
+export class OwnerlessReleaseNode extends LinedNode {
+  protected override notHeld(request: NodeRequest): NodeReply {
+    return request.verb === 'release' || request.verb === 'undo' ? this.release(request) : super.notHeld(request);
+  }
+}
+
+/** A key that is to stay taken for a while after its release never comes free. */
+export class KeepingNode extends LinedNode {
+  protected override release(request: NodeRequest): NodeReply {
+    return super.release(request.ms > 0 ? { ...request, ms: Number.POSITIVE_INFINITY } : request);
   }
 }

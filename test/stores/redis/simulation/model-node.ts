@@ -5,7 +5,7 @@ export interface ModelTerms {
   readonly quarantineMs: number;
 }
 
-interface Entry<T> {
+export interface Entry<T> {
   readonly value: T;
   readonly expiresAt: number;
 }
@@ -36,7 +36,7 @@ export class ModelNode {
         return this.heal(request);
       case 'queue':
       case 'leave':
-        throw new Error('Lines are kept by lone nodes, and not simulated');
+        throw new Error('This model keeps no line: LinedNode does');
       case 'mark':
         return { status: 'yes', value: this.quarantinedFor() };
       case 'inspect':
@@ -108,15 +108,28 @@ export class ModelNode {
     this.write(this.fences, key, token, this.terms.retentionMs + ms);
   }
 
-  private acquire({ key, owner, ms, token }: NodeRequest): NodeReply {
-    const quarantined = this.quarantinedFor();
-    const taken = this.remaining(key);
-    if (taken > 0) return { status: 'no', value: taken, holder: this.holder(key)! };
-    if (quarantined > 0) return { status: 'quarantined', value: quarantined };
+  protected grant({ key, owner, ms, token }: NodeRequest): NodeReply {
     this.write(this.locks, key, owner, ms);
     const given = this.nextToken(key, token);
     this.remember(key, given, ms);
     return { status: 'yes', value: given };
+  }
+
+  /** Why nothing is given out, whoever asks. */
+  protected abstention(key: string): NodeReply | undefined {
+    const quarantined = this.quarantinedFor();
+    if (quarantined <= 0) return undefined;
+    return this.holder(key) === undefined ? { status: 'quarantined', value: quarantined } : this.taken(key);
+  }
+
+  protected taken(key: string): NodeReply {
+    return { status: 'no', value: this.remaining(key), holder: this.holder(key)! };
+  }
+
+  private acquire(request: NodeRequest): NodeReply {
+    const abstention = this.abstention(request.key);
+    if (abstention) return abstention;
+    return this.holder(request.key) === undefined ? this.grant(request) : this.taken(request.key);
   }
 
   private heal({ key, owner, ms, token }: NodeRequest): NodeReply {
@@ -144,7 +157,7 @@ export class ModelNode {
     return DONE;
   }
 
-  private release({ key, owner, ms }: NodeRequest): NodeReply {
+  protected release({ key, owner, ms }: NodeRequest): NodeReply {
     if (ms > 0) this.write(this.locks, key, `released/${owner}`, ms);
     else this.locks.delete(key);
     return DONE;
@@ -157,14 +170,14 @@ export class ModelNode {
     return Math.min(this.#markedAt + quarantineMs - this.clock(), quarantineMs);
   }
 
-  private read<T>(entries: Map<string, Entry<T>>, key: string): T | undefined {
+  protected read<T>(entries: Map<string, Entry<T>>, key: string): T | undefined {
     const entry = entries.get(key);
     if (entry && entry.expiresAt > this.clock()) return entry.value;
     entries.delete(key);
     return undefined;
   }
 
-  private write<T>(entries: Map<string, Entry<T>>, key: string, value: T, ms: number): void {
+  protected write<T>(entries: Map<string, Entry<T>>, key: string, value: T, ms: number): void {
     entries.set(key, { value, expiresAt: this.clock() + ms });
   }
 }
