@@ -1,0 +1,48 @@
+import type { OpenLocks } from './adapter.js';
+import { noLock } from './adapters/control.js';
+import { onPostgres, onRedis, withFallback, withoutQuarantine } from './adapters/ours.js';
+
+/** What a library needs of the stage. */
+export type Backend = 'redis' | 'lone redis' | 'postgres' | 'both' | 'none';
+
+export interface Adapter {
+  readonly id: string;
+  /** As the page says it. */
+  readonly name: string;
+  readonly role: 'ours' | 'peer' | 'control' | 'broken';
+  readonly backend: Backend;
+  readonly nodes: number;
+  readonly open: OpenLocks;
+  /** When a held lock is first renewed, in ms. */
+  readonly renewsAfterMs: number;
+  /** How long a node that came back empty grants nothing, in ms. */
+  readonly quarantineMs: number;
+  /** The npm package, if it is a peer. */
+  readonly package?: string;
+}
+
+export const TTL_MS = 2000;
+const ours = { role: 'ours', renewsAfterMs: TTL_MS / 3, quarantineMs: TTL_MS } as const;
+
+export const ADAPTERS: readonly Adapter[] = [
+  { ...ours, id: 'ours-3', name: 'ours, 3 nodes', backend: 'redis', nodes: 3, open: onRedis },
+  { ...ours, id: 'ours-5', name: 'ours, 5 nodes', backend: 'redis', nodes: 5, open: onRedis },
+  { ...ours, id: 'ours-1', name: 'ours, 1 node', backend: 'lone redis', nodes: 1, open: onRedis, quarantineMs: 0 },
+  { ...ours, id: 'ours-pg', name: 'ours, Postgres', backend: 'postgres', nodes: 0, open: onPostgres, quarantineMs: 0 },
+  { ...ours, id: 'ours-fallback', name: 'ours, 3 nodes and fallback', backend: 'both', nodes: 3, open: withFallback },
+  {
+    ...ours,
+    ...{ id: 'ours-3-no-quarantine', name: 'ours, 3 nodes, quarantine: 0', role: 'broken', backend: 'redis', nodes: 3 },
+    ...{ open: withoutQuarantine, quarantineMs: 0 },
+  },
+  {
+    ...{ id: 'no-lock', name: 'no lock', role: 'control', backend: 'none', nodes: 0 },
+    ...{ open: noLock, renewsAfterMs: TTL_MS / 3, quarantineMs: 0 },
+  },
+];
+
+export function adapterOf(id: string): Adapter {
+  const found = ADAPTERS.find((adapter) => adapter.id === id);
+  if (!found) throw new Error(`no adapter is called ${id}; known are ${ADAPTERS.map((one) => one.id).join(', ')}`);
+  return found;
+}
