@@ -11,12 +11,6 @@ export interface GuestOrder {
   readonly id: string;
   readonly options: LockerOptions;
   readonly plan: TurnPlan;
-  /** How many different keys it takes in turn. Default: some thousands. */
-  readonly keys?: number;
-  /** How many times it takes one of them before it is measured. */
-  readonly uses?: number;
-  /** How many other keys it holds all the while. */
-  readonly held?: number;
 }
 
 export type Greeting = { readonly name: string; readonly role: Role } | { readonly refusal: string };
@@ -24,7 +18,7 @@ export type Greeting = { readonly name: string; readonly role: Role } | { readon
 /** Of preparing, and of a turn. */
 const LIMIT_MS = 600_000;
 
-/** A contender that takes its turns in a process of its own, because of what it does to a process, or because the process itself is measured. */
+/** A contender that takes its turns in a process of its own, because of what it does to a process. */
 export class Guest implements Contender {
   private constructor(
     private readonly process: ChildProcess,

@@ -110,7 +110,7 @@ function growth(of: 'used' | 'held', inFlight: number): Scenario {
   const meanwhile = of === 'used' ? 'used before' : 'held meanwhile';
   return {
     name: `growth-${of}-${inFlight}`,
-    nodes: 3,
+    nodes: 1,
     targets: ['10,000', '100,000'].map((keys) => ({ row: `${keys} keys ${meanwhile}`, column: 'ratio', most })),
     run: async (setting) => (await import('./growth.js')).growth(setting, { of, inFlight }),
   };
