@@ -1,4 +1,4 @@
-import { accessSync, constants, readdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -23,6 +23,14 @@ export function findPgBouncer() {
   const named = process.env.PGBOUNCER_BIN;
   if (named) return demand(named, isExecutable(named), 'PGBOUNCER_BIN', 'an executable file');
   return findProgram('pgbouncer');
+}
+
+/** @returns {string | undefined} the path of libfaketime, which makes a server's clock jump */
+export function findFaketime() {
+  const named = process.env.FAKETIME_LIB;
+  if (named) return demand(named, existsSync(named), 'FAKETIME_LIB', 'a file');
+  const folders = ['/usr/lib', ...entries('/usr/lib').map((name) => join('/usr/lib', name))];
+  return folders.map((folder) => join(folder, 'faketime', 'libfaketime.so.1')).find((file) => existsSync(file));
 }
 
 /** @returns {string | undefined} the folder that holds initdb and postgres */

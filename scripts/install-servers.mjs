@@ -1,7 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findPgBouncer, findPostgresBin, findRedisServer, postgresPackage, serverCache } from './find-servers.mjs';
+import {
+  findFaketime,
+  findPgBouncer,
+  findPostgresBin,
+  findRedisServer,
+  postgresPackage,
+  serverCache,
+} from './find-servers.mjs';
 
 const postgresVersion = '18.4.0-beta.17';
 
@@ -24,6 +31,12 @@ const servers = {
     debian: 'pgbouncer',
     homebrew: 'pgbouncer',
     variable: 'PGBOUNCER_BIN=/path/to/pgbouncer',
+  },
+  libfaketime: {
+    find: findFaketime,
+    debian: 'libfaketime',
+    homebrew: 'libfaketime',
+    variable: 'FAKETIME_LIB=/path/to/libfaketime.so.1',
   },
 };
 

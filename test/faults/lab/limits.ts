@@ -12,6 +12,8 @@ export type LimitName =
   | 'minority' // entries ≥ 80 % of the quiet window, releases ≤ 50 ms
   | 'kill' // next entry ≤ ttl + 0.1 s; on Postgres ≤ 0.1 s
   | 'at once' // told ≤ 50 ms after the fault, overlap ≤ 20 ms
+  | 'told by renewal' // only that, where two holders are possible
+  | 'told in time' // by the end of the lease, where two holders are possible
   | 'no losses'
   | 'overlap'; // 0
 
@@ -48,7 +50,6 @@ function always(f: Findings): Broken[] {
     none(f.staleWrites?.claim, 'stale writes accepted under a claim'),
     none(f.tokensBackwards, 'tokens went backwards'),
     none(f.tokensRepeated, 'tokens were repeated'),
-    none(f.wrongChecks, 'checks said "held" though another had been let in'),
     none(f.rejections, 'unhandled rejections'),
     none(f.crashes, 'crashes'),
     none(f.keysLeft, 'keys left after release'),
@@ -59,8 +60,11 @@ function always(f: Findings): Broken[] {
   ];
 }
 
-function overlapAtMost(f: Findings, limitMs: number): Broken {
-  return f.overlapMs > limitMs && `two awake holders for ${ms(f.overlapMs)} (at most ${limitMs} ms)`;
+function overlapAtMost(f: Findings, limitMs: number): Broken[] {
+  return [
+    f.overlapMs > limitMs && `two awake holders for ${ms(f.overlapMs)} (at most ${limitMs} ms)`,
+    f.wrongChecks > 0 && `${f.wrongChecks} checks said "held" though another had been let in`,
+  ];
 }
 
 function toldWithin(f: Findings, limitMs: number, what: string): Broken {
@@ -77,19 +81,19 @@ const LIMITS: Record<LimitName, (f: Findings, adapter: Adapter) => Broken[]> = {
   wake: (f) => [
     f.checkSaid !== 'lost' && `the check before the next write said ${f.checkSaid}`,
     toldWithin(f, WAKE_TOLD_MS, 'after waking'),
-    overlapAtMost(f, WAKE_OVERLAP_MS),
+    ...overlapAtMost(f, WAKE_OVERLAP_MS),
   ],
-  'wake in reply': (f) => [toldWithin(f, WAKE_TOLD_MS, 'after waking'), overlapAtMost(f, WAKE_OVERLAP_MS)],
+  'wake in reply': (f) => [toldWithin(f, WAKE_TOLD_MS, 'after waking'), ...overlapAtMost(f, WAKE_OVERLAP_MS)],
   deadline: (f) => [
     toldWithin(f, TTL_MS - DRIFT_MS, 'after the fault'),
     f.toldBeforeNextEntry === false && 'another got in before the holder was told',
-    overlapAtMost(f, 0),
+    ...overlapAtMost(f, 0),
   ],
   healing: (f) => [entryWithin(f.entryAfterHealingMs, HEALING_MS, 'after healing')],
   quarantine: (f, { quarantineMs }) => [
     entryWithin(f.entryAfterHealingMs, quarantineMs + AFTER_QUARANTINE_MS, 'after healing'),
   ],
-  renewal: (f) => [toldWithin(f, RENEWAL_MS, 'after the fault'), overlapAtMost(f, 0)],
+  renewal: (f) => [toldWithin(f, RENEWAL_MS, 'after the fault'), ...overlapAtMost(f, 0)],
   minority: (f) => [
     (f.served ?? 0) < MINORITY_SERVED && `only ${percent(f.served)} of the entries of the quiet window`,
     (f.releaseMs ?? Infinity) > RELEASE_MS && `releases took ${ms(f.releaseMs ?? Infinity)} (at most ${RELEASE_MS} ms)`,
@@ -97,9 +101,11 @@ const LIMITS: Record<LimitName, (f: Findings, adapter: Adapter) => Broken[]> = {
   kill: (f, { backend }) => [
     entryWithin(f.nextEntryMs, (backend === 'postgres' ? 0 : TTL_MS) + KILL_MS, 'after the kill'),
   ],
-  'at once': (f) => [toldWithin(f, WAKE_TOLD_MS, 'after the fault'), overlapAtMost(f, WAKE_OVERLAP_MS)],
-  'no losses': (f) => [f.losses > 0 && `${f.losses} locks were counted as lost for nothing`, overlapAtMost(f, 0)],
-  overlap: (f) => [overlapAtMost(f, 0)],
+  'at once': (f) => [toldWithin(f, WAKE_TOLD_MS, 'after the fault'), ...overlapAtMost(f, WAKE_OVERLAP_MS)],
+  'told by renewal': (f) => [toldWithin(f, RENEWAL_MS, 'after the fault')],
+  'told in time': (f) => [toldWithin(f, TTL_MS - DRIFT_MS, 'after the fault')],
+  'no losses': (f) => [f.losses > 0 && `${f.losses} locks were counted as lost for nothing`, ...overlapAtMost(f, 0)],
+  overlap: (f) => overlapAtMost(f, 0),
 };
 
 function ms(value: number): string {

@@ -44,15 +44,14 @@ export class Stage {
   }
 
   /** Everything is well, nothing is left of the trial before, and no node has to sit out a quarantine. */
-  async tidy(): Promise<void> {
+  async tidy(others: readonly RedisServer[] = []): Promise<void> {
     this.postgres.thaw();
     if (!this.postgres.running) await this.postgres.restart();
     await Promise.all(
-      this.redis.map(async (server) => {
+      [...new Set([...this.redis, ...others])].map(async (server) => {
         server.thaw();
         if (!server.running) await server.restart();
         await on(server, async (redis) => {
-          await redis.config('RESETSTAT');
           await redis.flushall();
           await redis.set(MARKER, '1');
         });

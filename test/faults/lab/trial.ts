@@ -24,7 +24,7 @@ export interface Left {
 /** One fault befalling four workers that contend for one key. */
 export class Trial {
   readonly key = `job:${++trials}`;
-  readonly servers: readonly RedisServer[];
+  readonly servers: RedisServer[];
   workers: readonly WorkerProcess[] = [];
   /** On the machine's monotonic clock, in ms. */
   quietAt = 0;
@@ -57,7 +57,7 @@ export class Trial {
 
   /** Four workers, each of which has had the lock. @param clocks how far the wall clock of each is off */
   async begin(clocks: readonly number[] = []): Promise<void> {
-    await this.stage.tidy();
+    await this.stage.tidy(this.servers);
     await this.stage.ledger.open(this.counters);
     const terms = (name: string, index: number): Omit<WorkerTerms, 'nodes' | 'postgres'> => ({
       ...{ name, adapter: this.adapter.id, database: this.stage.database.url, key: this.key },
@@ -94,7 +94,8 @@ export class Trial {
   }
 
   async pass(): Promise<void> {
-    await Promise.all(this.workers.flatMap(({ lines }) => lines.redis).map((line) => line.pass()));
+    const lines = this.workers.flatMap((worker) => [...worker.lines.redis, worker.lines.postgres]);
+    await Promise.all(lines.map((line) => line.pass()));
   }
 
   /** All are served again, work on for a while, come to rest, and end. */
