@@ -49,7 +49,7 @@ const scale = smoke ? SMOKE : full(Number(values.rounds));
 const tables: Record<string, Table> = {};
 const failed: string[] = [];
 log(`${where}\n`);
-const left = [...chosen];
+const left = chosen.filter(({ alike = false }) => !(smoke && alike && only.length === 0));
 const lane = async (): Promise<void> => {
   for (let scenario = left.shift(); scenario; scenario = left.shift()) await run(scenario);
 };

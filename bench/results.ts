@@ -18,7 +18,21 @@ export function readResults(): Results {
 }
 
 export function writeResults(results: Results): void {
-  const rounded = (_key: string, value: unknown): unknown =>
-    typeof value === 'number' ? Number(value.toPrecision(DIGITS)) : value;
-  writeFileSync(FILE, `${JSON.stringify(results, rounded, 1)}\n`);
+  writeFileSync(FILE, resultsText(results));
+}
+
+/** A row on a line, so that changes can be read. */
+export function resultsText(results: Results): string {
+  const scenarios = Object.entries(results).map(([name, { run, table }]) => {
+    const { rows, ...rest } = table;
+    const lines = rows.map((row) => `   ${text(row)}`).join(',\n');
+    return ` ${text(name)}: {\n  "run": ${text(run)},\n  "table": ${text(rest).slice(0, -1)}, "rows": [\n${lines}\n  ]}\n }`;
+  });
+  return `{\n${scenarios.join(',\n')}\n}\n`;
+}
+
+function text(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'number' ? Number(part.toPrecision(DIGITS)) : part,
+  );
 }

@@ -11,6 +11,8 @@ export interface Scenario {
   readonly postgres?: boolean;
   /** What `--check` and the page hold its rows against. */
   readonly targets?: readonly Target[];
+  /** Whether it differs from another only in counts or nodes: `--smoke` leaves it out, unless `--only` asks for it. */
+  readonly alike?: boolean;
   /** Loads the code with `import()`, so that who only wants the list does not run it. */
   readonly run: (setting: Setting) => Promise<Table>;
 }

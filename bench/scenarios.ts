@@ -6,7 +6,8 @@ const OURS = 'nestjs-fenced-lock: acquire, release';
  * Everything the bench measures, in the order of docs/performance.md. To add a scenario: write a module whose function takes a `Setting` (scenario.ts) and returns
  * a `Table` (table.ts), and put an entry here. `npm run bench -- --only <name> --smoke` then shows whether it runs, and `--write` in place of `--smoke` measures it and puts its
  * figures into bench/results.json, its table into docs/performance.md and its chart into docs/charts/; test/docs/performance.spec.ts fails until that was done.
- * Counts go through `scaled(count, setting)` and `rounds(count, setting)` of scale.ts, so that all of `--smoke` takes seconds.
+ * Counts go through `scaled(count, setting)` and `rounds(count, setting)` of scale.ts, and all but one of those that run the same code with other counts are marked `alike`: so
+ * all of `--smoke`, which CI runs, takes a minute.
  */
 export const SCENARIOS: readonly Scenario[] = [
   lone(1, 1.1),
@@ -32,6 +33,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'contention',
     nodes: 1,
+    alike: true,
     run: async (setting) => (await import('./contended.js')).oneProcess(setting),
   },
   {
@@ -61,6 +63,7 @@ function lone(nodes: number, most: number): Scenario {
   return {
     name: `lone-${nodes}`,
     nodes,
+    alike: nodes === 5,
     targets: [
       { row: OURS, column: 'ratio', most },
       { row: OURS, column: 'ratio', most: 'best peer' },
@@ -77,6 +80,7 @@ function burst(
   return {
     name: `burst-${nodes}-${inFlight}`,
     nodes,
+    alike: nodes !== 3 || inFlight !== 64,
     targets: [
       ...(least === undefined ? [] : [{ row: OURS, column: 'speed', least }]),
       ...(mostCpuUs === undefined ? [] : [{ row: OURS, column: 'cpuUs', most: mostCpuUs }]),
@@ -89,6 +93,7 @@ function steady(nodes: number, inFlight: number): Scenario {
   return {
     name: `steady-${nodes}-${inFlight}`,
     nodes,
+    alike: nodes !== 1,
     run: async (setting) => (await import('./uncontended.js')).steady(setting, inFlight),
   };
 }
@@ -99,6 +104,7 @@ function handoff(processes: number, callers: number): Scenario {
   return {
     name: `handoff-${processes}-${callers}`,
     nodes: 1,
+    alike: processes === 1 || callers !== 2,
     targets: Object.entries(most).map(([column, figure]) => ({ row: OURS, column, most: figure })),
     run: async (setting) => (await import('./handoff/handoff.js')).handoff(setting, processes, callers),
   };
@@ -111,6 +117,7 @@ function growth(of: 'used' | 'held', inFlight: number): Scenario {
   return {
     name: `growth-${of}-${inFlight}`,
     nodes: 1,
+    alike: inFlight !== 64,
     targets: ['10,000', '100,000'].map((keys) => ({ row: `${keys} keys ${meanwhile}`, column: 'ratio', most })),
     run: async (setting) => (await import('./growth.js')).growth(setting, { of, inFlight }),
   };
