@@ -66,23 +66,8 @@ export class LockManager {
    * @throws LockBusyError when someone else holds a key, after `wait`; LockUnavailableError when the store cannot decide; LockReentryError when this async
    * context already holds a key; LockShutdownError; LockOptionsError; the signal's reason.
    */
-  async acquire(keys: Keys, options?: LockOptions): Promise<Lock> {
-    const sorted = toKeys(keys);
-    const terms = toTerms(options, this.#defaults);
-    const shared = this.#admitted(sorted, terms);
-    if (shared) return shared;
-    this.#shutdown.pending++;
-    try {
-      let lock = await (terms.waitMs > 0 ? this.#queue(sorted, terms) : this.#acquirer.attempt(sorted, terms));
-      if (isRefusal(lock)) lock = await this.#repeat(sorted, terms, lock);
-      if (!this.#shutdown.begun && !terms.signal?.aborted) return lock;
-      await lock.release();
-      terms.signal?.throwIfAborted();
-      throw new LockShutdownError(lock.key);
-    } finally {
-      this.#shutdown.pending--;
-      this.#shutdown.check();
-    }
+  acquire(keys: Keys, options?: LockOptions): Promise<Lock> {
+    return this.#acquire(keys, options);
   }
 
   /** Like `acquire`, but null when someone else holds a key. Everything else still throws: an outage is not "busy". */
@@ -106,8 +91,8 @@ export class LockManager {
     const [options, work] = typeof first === 'function' ? [undefined, first] : [first, second];
     if (typeof work !== 'function')
       throw new LockOptionsError('work', work, 'give the function to run under the lock.');
-    const { onLost } = toTerms(options, this.#defaults);
-    const lock = await this.acquire(keys, options);
+    const terms = toTerms(options, this.#defaults);
+    const lock = await this.#acquire(keys, options, terms);
     let result: T;
     try {
       result = await runWithLock(lock, () => work(lock));
@@ -116,7 +101,7 @@ export class LockManager {
       throw error;
     }
     await lock.release();
-    if (lock.loss && onLost === 'throw') {
+    if (lock.loss && terms.onLost === 'throw') {
       throw new LockLostError(lock.loss.key, lock.fencingToken, lock.loss.reason, result);
     }
     return result;
@@ -140,6 +125,24 @@ export class LockManager {
    */
   shutdown(timeoutMs?: number): Promise<void> {
     return this.#shutdown.begin(timeoutMs);
+  }
+
+  async #acquire(keys: Keys, options?: LockOptions, terms = toTerms(options, this.#defaults)): Promise<Lock> {
+    const sorted = toKeys(keys);
+    const shared = this.#admitted(sorted, terms);
+    if (shared) return shared;
+    this.#shutdown.pending++;
+    try {
+      let lock = await (terms.waitMs > 0 ? this.#queue(sorted, terms) : this.#acquirer.attempt(sorted, terms));
+      if (isRefusal(lock)) lock = await this.#repeat(sorted, terms, lock);
+      if (!this.#shutdown.begun && !terms.signal?.aborted) return lock;
+      await lock.release();
+      terms.signal?.throwIfAborted();
+      throw new LockShutdownError(lock.key);
+    } finally {
+      this.#shutdown.pending--;
+      this.#shutdown.check();
+    }
   }
 
   /** Refuses what cannot be asked for. Returns the lock that this async context holds already, if it is to be shared. */

@@ -23,12 +23,18 @@ const logger = new Logger('WithLock');
 
 /** The calls of one `@WithLock` method, on whatever instance of whatever application. */
 export class LockedCalls {
-  constructor(private readonly setup: LockedCallsSetup) {}
+  readonly #managerProperty: symbol;
+  /** Known for good once the class is declared, so by the first call. */
+  #parameters: readonly LockParameter[] | undefined;
+
+  constructor(private readonly setup: LockedCallsSetup) {
+    this.#managerProperty = managerProperty(setup.manager);
+  }
 
   async run(instance: unknown, args: unknown[], wrapper: object): Promise<unknown> {
     let granted = false;
     try {
-      return await this.#lockFor(instance, args, async (lock) => {
+      return await this.#lockFor(instance, args, (lock) => {
         granted = true;
         return this.#settled(this.#call(instance, args, lock));
       });
@@ -86,7 +92,7 @@ export class LockedCalls {
     });
   }
 
-  async #lockFor<T>(
+  #lockFor<T>(
     instance: unknown,
     args: unknown[],
     work: (lock: Lock) => Promise<T>,
@@ -99,7 +105,7 @@ export class LockedCalls {
 
   #managerOf(instance: unknown): LockManager {
     const { manager, method } = this.setup;
-    const bound = (instance as Record<symbol, LockManager | undefined> | undefined)?.[managerProperty(manager)];
+    const bound = (instance as Record<symbol, LockManager | undefined> | undefined)?.[this.#managerProperty];
     if (bound) return bound;
     throw new LockOptionsError(
       'call of',
@@ -113,7 +119,8 @@ export class LockedCalls {
 
   #call(instance: unknown, args: unknown[], lock: Lock): unknown {
     const { method, original, parameters } = this.setup;
-    return original.apply(instance, fillLockParameters(method, args, parameters(), lock));
+    this.#parameters ??= parameters();
+    return original.apply(instance, fillLockParameters(method, args, this.#parameters, lock));
   }
 
   async #settled(result: unknown): Promise<unknown> {
