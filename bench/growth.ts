@@ -31,7 +31,7 @@ export async function growth(setting: Setting, { of, inFlight }: Growth): Promis
   const sizes = SIZES.map((size) => Math.max(LEAST_SIZE, scaled(size, setting)));
   const stock =
     of === 'used' ? await usedKeys(options.urls[0]!, onKeysOf(locker, sizes.at(-1))) : heldKeys(ours.manager);
-  const plan = { count: scaled(inFlight === 1 ? 500 : 2048, setting), inFlight };
+  const plan = { count: scaled(inFlight === 1 ? 2000 : 8192, setting), inFlight };
   const contender = (size: number, index: number): Contender => {
     const keys = sizes[index]!;
     const take = planned(plan, onKeysOf(locker, of === 'used' ? keys : KEYS));
