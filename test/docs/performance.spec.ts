@@ -35,9 +35,11 @@ describe('docs/performance.md', () => {
   });
 
   it('holds every target against a figure that was measured', () => {
-    const missing = SCENARIOS.flatMap((scenario) =>
-      verdicts(scenario, results[scenario.name]!.table).filter(({ measured }) => measured === undefined),
-    );
+    const missing = SCENARIOS.flatMap((scenario): string[] => {
+      const table = results[scenario.name]?.table;
+      if (!table) return [scenario.name];
+      return verdicts(scenario, table).flatMap(({ what, measured }) => (measured === undefined ? [what] : []));
+    });
     expect(missing).toEqual([]);
   });
 
