@@ -11,7 +11,8 @@ export interface Connection {
 
 type ClientClass = new (...args: [string, object] | [object]) => RedisClient;
 
-const LONGEST_RECONNECT_MS = 1000;
+/** A node that comes back is of use, and its quarantine begins, when it is reached; a refused connection costs next to nothing. */
+const LONGEST_RECONNECT_MS = 300;
 
 /** What a lock needs of a connection. It wins over the user's options: a lock command that is sent later than asked does harm. */
 const SAFE = {

@@ -1,6 +1,7 @@
 import type { OpenLocks } from './adapter.js';
 import { noLock } from './adapters/control.js';
 import { onPostgres, onRedis, withFallback, withoutQuarantine } from './adapters/ours.js';
+import { redisSemaphore, redlock5, redlockUniversal, sesamecare } from './adapters/peers.js';
 
 /** What a library needs of the stage. */
 export type Backend = 'redis' | 'lone redis' | 'postgres' | 'both' | 'none';
@@ -22,6 +23,7 @@ export interface Adapter {
 }
 
 export const TTL_MS = 2000;
+const peer = { role: 'peer', backend: 'redis', nodes: 3, quarantineMs: 0 } as const;
 const ours = { role: 'ours', renewsAfterMs: TTL_MS / 3, quarantineMs: TTL_MS } as const;
 
 export const ADAPTERS: readonly Adapter[] = [
@@ -30,6 +32,20 @@ export const ADAPTERS: readonly Adapter[] = [
   { ...ours, id: 'ours-1', name: 'ours, 1 node', backend: 'lone redis', nodes: 1, open: onRedis, quarantineMs: 0 },
   { ...ours, id: 'ours-pg', name: 'ours, Postgres', backend: 'postgres', nodes: 0, open: onPostgres, quarantineMs: 0 },
   { ...ours, id: 'ours-fallback', name: 'ours, 3 nodes and fallback', backend: 'both', nodes: 3, open: withFallback },
+  // When they renew: half a second before the end; at 80 % of the ttl.
+  { ...peer, id: 'redlock', name: 'redlock 5.0.0-beta.2', package: 'redlock5', open: redlock5, renewsAfterMs: 1478 },
+  {
+    ...{ ...peer, id: 'sesamecare', name: '@sesamecare-oss/redlock 1.4.0', package: '@sesamecare-oss/redlock' },
+    ...{ open: sesamecare, renewsAfterMs: 1478 },
+  },
+  {
+    ...{ ...peer, id: 'redis-semaphore', name: 'redis-semaphore 5.8.0', package: 'redis-semaphore' },
+    ...{ open: redisSemaphore, renewsAfterMs: 1600 },
+  },
+  {
+    ...{ ...peer, id: 'redlock-universal', name: 'redlock-universal 0.8.5', package: 'redlock-universal' },
+    ...{ open: redlockUniversal, renewsAfterMs: 1600 },
+  },
   {
     ...ours,
     ...{ id: 'ours-3-no-quarantine', name: 'ours, 3 nodes, quarantine: 0', role: 'broken', backend: 'redis', nodes: 3 },

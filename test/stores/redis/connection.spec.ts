@@ -9,6 +9,15 @@ describe('A connection of our own', () => {
     await new Promise((resolve) => client.on('end', resolve));
   });
 
+  it('tries again at least every 0.3 s, however long a node has been gone', async () => {
+    const { client } = await connect({ host: '127.0.0.1', port: await freePort() }, 0);
+    client.disconnect();
+    const { retryStrategy } = client.options as { retryStrategy: (attempt: number) => number };
+    const delays = [1, 2, 3, 10, 1000].map(retryStrategy);
+    expect(Math.max(...delays)).toBe(300);
+    expect(delays[0]).toBe(100);
+  });
+
   it('is named without what its URL keeps secret', async () => {
     const { client, name, own } = await connect(`redis://user:secret@127.0.0.1:${await freePort()}/1`, 0);
     client.disconnect();

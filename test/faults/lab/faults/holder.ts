@@ -110,8 +110,8 @@ export const HOLDER_FAULTS: readonly Fault[] = [
       const { redis } = trial.victim.lines;
       redis.forEach((line) => line.delay(400));
       await trial.hold();
-      // Its first renewal goes out after a third of the ttl, and has been answered by then.
-      await sleep(1300);
+      // By then its first renewal, which went out after a third of the ttl, has been answered, and the second has not gone out.
+      await sleep(800);
       redis.forEach((line) => line.blackhole());
       trial.broken();
       await sleep(CUT_MS);

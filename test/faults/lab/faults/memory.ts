@@ -75,7 +75,7 @@ export const MEMORY_FAULTS: readonly Fault[] = [
   },
 ];
 
-/** The replica hears nothing of the primary any more when the lock is taken; then the primary dies, and the replica's data take its place. */
+/** The replica has heard nothing of the primary since before the first lock; then the primary dies, and the replica's data take its place. */
 async function failOver(trial: Trial): Promise<void> {
   const [primary] = trial.servers;
   await on(primary!, (redis) => redis.config('SET', PROMPT[0]!.slice(2), PROMPT[1]!));
@@ -83,9 +83,9 @@ async function failOver(trial: Trial): Promise<void> {
   const replica = await RedisServer.start({ args: [...PROMPT, '--replicaof', '127.0.0.1', String(line.port)] });
   try {
     await trial.begin();
-    await trial.quiet();
     await eventually(async () => assert.match(await replicationOf(replica), /master_link_status:up/));
     line.blackhole();
+    await trial.quiet();
     await trial.hold();
     trial.broken();
     await primary!.kill();
