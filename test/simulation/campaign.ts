@@ -58,3 +58,20 @@ export function complaint({ scenario, broken }: CampaignResult): string {
   const again = `npm run simulate -- --scenario '${scenario.name}' --seed ${first.seed} --trace`;
   return `${broken.length} runs of "${scenario.name}" broke a promise. Seed ${first.seed}: ${first.violations[0]}. Replay: ${again}`;
 }
+
+/** How much of what happened before. */
+const TRACE_LINES = 80;
+
+/** The complaint, with the end of the trace of that run; nothing where no promise was broken. */
+export async function explain<C extends Named, R extends RunResult>(
+  simulate: Simulate<C, R>,
+  scenario: C,
+  result: CampaignResult<R>,
+): Promise<string> {
+  const [first] = result.broken;
+  if (!first) return '';
+  const lines: string[] = [];
+  await simulate(first.seed, scenario, (line) => lines.push(line));
+  const left = lines.length > TRACE_LINES ? [`… ${lines.length - TRACE_LINES} lines before`] : [];
+  return [complaint(result), ...left, ...lines.slice(-TRACE_LINES)].join('\n');
+}

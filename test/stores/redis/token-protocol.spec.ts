@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { campaign, complaint } from '../../simulation/campaign.js';
+import { campaign, explain } from '../../simulation/campaign.js';
 import { BROKEN, SOUND } from './simulation/scenarios.js';
 import { simulate } from './simulation/world.js';
 
@@ -12,7 +12,7 @@ jest.setTimeout(120_000);
 describe('The protocol of tokens and leases, in a simulation of hostile networks, nodes and clocks', () => {
   it.each(SOUND)('keeps its promises: $name', async (scenario) => {
     const result = await campaign(simulate, scenario, FIRST_SEED, scenario.runs);
-    expect(complaint(result)).toBe('');
+    expect(await explain(simulate, scenario, result)).toBe('');
     // Promises about nothing are easily kept.
     expect(result.grants).toBeGreaterThan(scenario.runs);
   });

@@ -2,9 +2,9 @@ import { Deadline, now } from '../../../../lib/deadline.js';
 import type { Authority, AuthorityState, PodReport } from '../../../../lib/stores/failover/authority.js';
 import type { FallbackStore } from '../../../../lib/stores/failover/fallback-store.js';
 import type { AcquireResult, LockState } from '../../../../lib/stores/lock-store.js';
-import type { Link } from './link.js';
+import type { Link } from '../../../simulation/link.js';
 import type { ModelPostgres, Session } from './model-postgres.js';
-import type { SimProcess } from './sim-process.js';
+import type { SimProcess } from '../../../simulation/sim-process.js';
 
 interface Entry {
   readonly key: string;

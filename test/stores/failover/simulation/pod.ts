@@ -10,11 +10,11 @@ import { RedlockStore } from '../../../../lib/stores/redis/redlock.store.js';
 import type { GrantLog, Lease } from '../../../simulation/grant-log.js';
 import type { ModelNode } from '../../redis/simulation/model-node.js';
 import type { Prng } from '../../../simulation/prng.js';
-import type { Link } from './link.js';
+import type { Link } from '../../../simulation/link.js';
 import { ModelFallback } from './model-fallback.js';
 import type { ModelPostgres } from './model-postgres.js';
-import type { SimProcess } from './sim-process.js';
-import type { Timeline } from './timeline.js';
+import type { SimProcess } from '../../../simulation/sim-process.js';
+import type { Timeline } from '../../../simulation/timeline.js';
 import { Witness } from './witness.js';
 
 export interface PodTerms {

@@ -1,7 +1,7 @@
 import { Deadline, now, validity } from '../../../../lib/deadline.js';
 import type { LockStore } from '../../../../lib/stores/lock-store.js';
 import type { Lease } from '../../../simulation/grant-log.js';
-import type { SimProcess } from './sim-process.js';
+import type { SimProcess } from '../../../simulation/sim-process.js';
 
 /** For how long one owner may believe that it has a key: as the holder itself counts, but seen from outside. */
 class Belief implements Lease {

@@ -3,12 +3,12 @@ import type { RunResult, Trace } from '../../../simulation/campaign.js';
 import { GrantLog, type Lease } from '../../../simulation/grant-log.js';
 import { ModelNode } from '../../redis/simulation/model-node.js';
 import { Prng } from '../../../simulation/prng.js';
-import { Link, type Server } from './link.js';
+import { Link, type Server } from '../../../simulation/link.js';
 import { ModelPostgres } from './model-postgres.js';
 import { Pod, type PodTerms } from './pod.js';
 import type { Conditions } from './scenarios.js';
-import { SimProcess } from './sim-process.js';
-import { Timeline } from './timeline.js';
+import { SimProcess } from '../../../simulation/sim-process.js';
+import { Timeline } from '../../../simulation/timeline.js';
 
 export interface FailoverRun extends RunResult {
   /** How often a lock was carried over to Postgres, and how often the authority came back to Redis. */

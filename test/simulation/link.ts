@@ -1,4 +1,4 @@
-import type { Prng } from '../../../simulation/prng.js';
+import type { Prng } from './prng.js';
 import type { SimProcess } from './sim-process.js';
 import type { Timeline } from './timeline.js';
 
@@ -9,6 +9,8 @@ export interface Server {
   frozen: boolean;
   /** It is off: who asks is refused. */
   down: boolean;
+  /** How often it was started anew: what was on its way to an earlier life is lost with that one's connections. */
+  life?: number;
 }
 
 /** The way from one process to one server. */
@@ -29,23 +31,29 @@ export class Link {
     return this.path === 'cut' || this.server.down;
   }
 
-  /** `serve` happens at the server, later or never; `answered` then in the process. */
-  send<T>(serve: () => T, answered: (answer: T) => void): void {
+  /** `serve` happens at the server, so much later at least, or never; `answered` then in the process. */
+  send<T>(serve: () => T, answered: (answer: T) => void, delayMs = 0): void {
     this.#carry(() => {
       const answer = serve();
-      this.#carry(() => this.process.run(() => answered(answer)));
-    });
+      this.push(() => answered(answer));
+    }, delayMs);
   }
 
-  #carry(arrive: () => void): void {
+  /** Something the server says unasked. */
+  push(heard: () => void): void {
+    this.#carry(() => this.process.run(heard));
+  }
+
+  #carry(arrive: () => void, delayMs = 0): void {
     if (this.#lost) return;
+    const { life } = this.server;
     const extra = this.prng.chance(this.late.rate) ? this.prng.between(0, this.late.mostMs) : 0;
-    this.timeline.after(this.prng.between(0.1, LATENCY_MS) + extra, () => this.#arrive(arrive));
+    this.timeline.after(delayMs + this.prng.between(0.1, LATENCY_MS) + extra, () => this.#arrive(arrive, life));
   }
 
-  #arrive(arrive: () => void): void {
-    if (this.#lost) return;
-    if (this.server.frozen) this.timeline.after(LATENCY_MS, () => this.#arrive(arrive));
+  #arrive(arrive: () => void, life: number | undefined): void {
+    if (this.#lost || life !== this.server.life) return;
+    if (this.server.frozen) this.timeline.after(LATENCY_MS, () => this.#arrive(arrive, life));
     else arrive();
   }
 
