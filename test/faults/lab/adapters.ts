@@ -1,4 +1,12 @@
 import type { OpenLocks } from './adapter.js';
+import {
+  countsFromReply,
+  countsTokens,
+  deafToLoss,
+  releasesAnyones,
+  revives,
+  unawareOfPauses,
+} from './adapters/broken.js';
 import { noLock } from './adapters/control.js';
 import { onPostgres, onRedis, withFallback, withoutQuarantine } from './adapters/ours.js';
 import { redisSemaphore, redlock5, redlockUniversal, sesamecare } from './adapters/peers.js';
@@ -20,11 +28,47 @@ export interface Adapter {
   readonly quarantineMs: number;
   /** The npm package, if it is a peer. */
   readonly package?: string;
+  /** The fault in which the lab must find out, if it is broken on purpose. */
+  readonly caughtBy?: string;
 }
 
 export const TTL_MS = 2000;
 const peer = { role: 'peer', backend: 'redis', nodes: 3, quarantineMs: 0 } as const;
 const ours = { role: 'ours', renewsAfterMs: TTL_MS / 3, quarantineMs: TTL_MS } as const;
+
+const broken = { ...ours, role: 'broken', backend: 'redis', nodes: 3 } as const;
+
+/** Ours, each with one invariant switched off. */
+const BROKEN: readonly Adapter[] = [
+  {
+    ...{ ...broken, id: 'no-quarantine', name: 'empty nodes vote at once (quarantine: 0)', caughtBy: 'flushall' },
+    ...{ open: withoutQuarantine, quarantineMs: 0 },
+  },
+  {
+    ...{ ...broken, id: 'deaf-to-loss', name: 'a renewal that was refused counts', caughtBy: 'flushall' },
+    open: deafToLoss,
+  },
+  {
+    ...{ ...broken, id: 'counts-tokens', name: 'tokens are counted on each node', caughtBy: 'flushall' },
+    open: countsTokens,
+  },
+  {
+    ...{ ...broken, id: 'unaware-of-pauses', name: 'the lease counts only time awake', caughtBy: 'pause' },
+    open: unawareOfPauses,
+  },
+  {
+    ...{ ...broken, id: 'releases-anyones', name: 'a release does not ask whose key it is', caughtBy: 'pause' },
+    open: releasesAnyones,
+  },
+  {
+    ...{ ...broken, id: 'revives', name: 'something puts the key back after the release', caughtBy: 'release-race' },
+    open: revives,
+  },
+  {
+    ...{ ...broken, id: 'counts-from-reply', name: 'the lease counts from the reply', caughtBy: 'slow-then-cut' },
+    ...{ open: countsFromReply, backend: 'lone redis', nodes: 1, quarantineMs: 0 },
+  },
+];
 
 export const ADAPTERS: readonly Adapter[] = [
   { ...ours, id: 'ours-3', name: 'ours, 3 nodes', backend: 'redis', nodes: 3, open: onRedis },
@@ -47,14 +91,10 @@ export const ADAPTERS: readonly Adapter[] = [
     ...{ open: redlockUniversal, renewsAfterMs: 1600 },
   },
   {
-    ...ours,
-    ...{ id: 'ours-3-no-quarantine', name: 'ours, 3 nodes, quarantine: 0', role: 'broken', backend: 'redis', nodes: 3 },
-    ...{ open: withoutQuarantine, quarantineMs: 0 },
-  },
-  {
     ...{ id: 'no-lock', name: 'no lock', role: 'control', backend: 'none', nodes: 0 },
-    ...{ open: noLock, renewsAfterMs: TTL_MS / 3, quarantineMs: 0 },
+    ...{ open: noLock, renewsAfterMs: TTL_MS / 3, quarantineMs: 0, caughtBy: 'kill' },
   },
+  ...BROKEN,
 ];
 
 export function adapterOf(id: string): Adapter {

@@ -1,41 +1,65 @@
-/** `npm run faults [-- --only <fault> --with <adapter>]`, both as often as wished; exit code 1 when ours broke a promise, or a broken one was not caught. */
+/**
+ * `npm run faults [-- --only <fault> --with <adapter>]`, both as often as wished; without `--with` ours, and with `--peers` the others too. `--write` keeps the
+ * figures and renders docs/reliability.md, `--resume` goes on with a run that was stopped, `--render` only renders. Exit code 1 when ours broke a promise, or one
+ * that is broken on purpose was not caught.
+ */
 import { parseArgs } from 'node:util';
+import { machine } from '../../../bench/machine.js';
+import { installPeers } from '../../../bench/peers.js';
 import { ADAPTERS, adapterOf } from './adapters.js';
 import { FAULTS, faultOf } from './faults.js';
+import { writePage } from './page.js';
 import { line } from './report.js';
+import { plan, readResults, writeResults, type Results } from './results.js';
 import { runTrial } from './run-trial.js';
 import { Stage } from './stage.js';
 
+const flag = { type: 'boolean', default: false } as const;
+const many = { type: 'string', multiple: true, default: [] as string[] } as const;
 const { values } = parseArgs({
-  options: {
-    only: { type: 'string', multiple: true, default: [] },
-    with: { type: 'string', multiple: true, default: [] },
-    verbose: { type: 'boolean', default: false },
-  },
+  options: { only: many, with: many, peers: flag, write: flag, resume: flag, render: flag, verbose: flag },
 });
-const faults = values.only.length > 0 ? values.only.map(faultOf) : FAULTS;
-const adapters = values.with.length > 0 ? values.with.map(adapterOf) : ADAPTERS.filter(({ role }) => role === 'ours');
 
-const stage = await Stage.start();
-try {
-  for (const fault of faults) {
-    for (const adapter of adapters.filter((one) => fault.fits(one))) {
+async function main(): Promise<void> {
+  const faults = values.only.length > 0 ? values.only.map(faultOf) : FAULTS;
+  const wanted = ADAPTERS.filter(({ role }) => role !== 'peer' || values.peers);
+  const adapters = values.with.length > 0 ? values.with.map(adapterOf) : wanted;
+  if (adapters.some(({ role }) => role === 'peer')) await installPeers(console.log);
+  const command = `npm run faults --${values.peers ? ' --peers' : ''} --write`;
+  const run = `${new Date().toISOString().slice(0, 10)}, \`${command}\`, ${machine()}`;
+  let kept: Results = values.resume ? readResults() : { run, results: [] };
+  const isDone = (fault: string, adapter: string): boolean =>
+    kept.results.some((result) => result.fault === fault && result.adapter === adapter);
+  const stage = await Stage.start();
+  try {
+    // A cell of its own may be looked at with any adapter that fits, also one that another fault catches.
+    const cells =
+      values.with.length > 0 && values.only.length > 0
+        ? faults.flatMap((fault) => adapters.filter(fault.fits).map((adapter) => [fault, adapter] as const))
+        : plan(faults, adapters);
+    for (const [fault, adapter] of cells.filter(([{ id }, { id: other }]) => !isDone(id, other))) {
       const start = performance.now();
-      try {
-        const { evidence, ...result } = await runTrial(stage, fault, adapter);
-        console.log(`${line(result)} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
-        for (const violation of result.violations) console.log(`  ! ${violation}`);
-        if (values.verbose) {
-          const { holds: _, entries: __, log: ___, ...rest } = evidence;
-          console.dir({ ...result, rest, held: evidence.holds.filter(({ long }) => long) }, { depth: 8 });
-        }
-        if (adapter.role === 'ours' && result.violations.length > 0) process.exitCode = 1;
-      } catch (error) {
+      const trialled = await runTrial(stage, fault, adapter);
+      const { evidence, violations, ...result } = trialled;
+      console.log(`${line(trialled)} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+      for (const violation of violations) console.log(`  ! ${violation}`);
+      if (values.verbose)
+        console.dir(
+          evidence.holds.filter(({ long }) => long),
+          { depth: 8 },
+        );
+      if (adapter.role === 'ours' && violations.length > 0) process.exitCode = 1;
+      if (adapter.caughtBy === fault.id && violations.length === 0) {
         process.exitCode = 1;
-        console.log(`${fault.id} × ${adapter.id}: FAILED: ${(error as Error).stack}`);
+        console.log('  ! not caught');
       }
+      kept = { ...kept, results: [...kept.results, result] };
+      if (values.write) writeResults(kept);
     }
+  } finally {
+    await stage.stop();
   }
-} finally {
-  await stage.stop();
 }
+
+if (!values.render) await main();
+if (values.write || values.render) writePage();

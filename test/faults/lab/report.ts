@@ -1,7 +1,7 @@
-import type { Result } from './run-trial.js';
+import type { Trialled } from './run-trial.js';
 
 /** One trial on one line, for the terminal. */
-export function line({ fault, adapter, findings: f, violations }: Result): string {
+export function line({ fault, adapter, findings: f, violations }: Trialled): string {
   const ms = (value: number | null): string => (value === null ? '–' : `${Math.round(value)} ms`);
   const lost = f.lostUpdates ? `${f.lostUpdates.none}/${f.lostUpdates.write}/${f.lostUpdates.claim}` : '–';
   const parts = [

@@ -1,29 +1,23 @@
 import type { Adapter } from './adapters.js';
 import type { Fault } from './fault.js';
-import { findingsOf, type Evidence, type Findings } from './findings.js';
-import { violations } from './limits.js';
+import { findingsOf, type Evidence } from './findings.js';
 import { GUARDS, type Guard } from './messages.js';
+import { violationsOf, type Result } from './results.js';
 import type { Stage } from './stage.js';
 import { Trial } from './trial.js';
 
-export interface Result {
-  readonly fault: string;
-  readonly adapter: string;
-  readonly findings: Findings;
-  /** Each promise that was broken, in words. Of others than ours it is what ours would have broken. */
+export interface Trialled extends Result {
   readonly violations: readonly string[];
+  readonly evidence: Evidence;
 }
 
-export async function runTrial(stage: Stage, fault: Fault, adapter: Adapter): Promise<Result & { evidence: Evidence }> {
+export async function runTrial(stage: Stage, fault: Fault, adapter: Adapter): Promise<Trialled> {
   const trial = new Trial(stage, adapter);
   try {
     await fault.run(trial);
     const evidence = await evidenceOf(trial);
-    const findings = findingsOf(evidence);
-    return {
-      ...{ fault: fault.id, adapter: adapter.id, findings, evidence },
-      violations: violations(findings, fault.limits(adapter), adapter),
-    };
+    const result = { fault: fault.id, adapter: adapter.id, findings: findingsOf(evidence) };
+    return { ...result, evidence, violations: violationsOf(result) };
   } finally {
     await trial.close();
   }

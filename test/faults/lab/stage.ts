@@ -60,18 +60,21 @@ export class Stage {
     await this.admin.query('DROP TABLE IF EXISTS distributed_lock_authority, distributed_lock_pod');
   }
 
-  /** Keys of locks, those that only remember something left out. */
-  async lockKeys(nodes: readonly RedisServer[]): Promise<string[]> {
-    return (await this.#keys(nodes)).filter(({ name }) => !/:(fence|free)$/.test(name)).map(({ name }) => name);
+  /** Keys that keep somebody out of this one, or of one whose name begins so. */
+  async lockKeys(nodes: readonly RedisServer[], key: string): Promise<string[]> {
+    const all = (await this.#keys(nodes)).map(({ name }) => name);
+    return all.filter((name) => name.includes(key) && !/:(fence|free)$/.test(name));
   }
 
   async keysWithoutTtl(nodes: readonly RedisServer[]): Promise<string[]> {
     return (await this.#keys(nodes)).filter(({ ttl }) => ttl === -1).map(({ name }) => name);
   }
 
-  async advisoryLocks(): Promise<number> {
-    const sql = `SELECT count(*)::int AS n FROM pg_locks WHERE locktype = 'advisory'`;
-    return (await this.admin.query<{ n: number }>(sql)).rows[0]!.n;
+  /** Those of live sessions. */
+  async advisoryLocks(): Promise<string[]> {
+    const sql = `SELECT mode, objid::text FROM pg_locks WHERE locktype = 'advisory'`;
+    const { rows } = await this.admin.query<{ mode: string; objid: string }>(sql);
+    return rows.map(({ mode, objid }) => `advisory lock ${objid}, ${mode}`);
   }
 
   async stop(): Promise<void> {

@@ -120,11 +120,11 @@ export class Trial {
   }
 
   async #look(): Promise<Left> {
-    const { stage, servers } = this;
-    const keys = await stage.lockKeys(servers);
+    const { stage, servers, key } = this;
+    const keys = [...(await stage.lockKeys(servers, key)), ...(await stage.advisoryLocks())];
     const withoutTtl = await stage.keysWithoutTtl(servers);
     if (keys.length === 0) return { keys, stuck: [], withoutTtl };
     await sleep(TTL_MS + 100);
-    return { keys, stuck: await stage.lockKeys(servers), withoutTtl };
+    return { keys, stuck: await stage.lockKeys(servers, key), withoutTtl };
   }
 }

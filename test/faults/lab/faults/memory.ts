@@ -20,8 +20,7 @@ export const MEMORY_FAULTS: readonly Fault[] = [
     title: 'FLUSHALL on all nodes, under a held lock',
     about: 'everything is gone, and everybody stays connected',
     fits: onNodes,
-    limits: ({ quarantineMs, backend }) =>
-      backend === 'both' ? [] : quarantineMs > 0 ? ['renewal'] : ['told by renewal'],
+    limits: ({ backend }) => (backend === 'both' ? [] : backend === 'lone redis' ? ['told by renewal'] : ['renewal']),
     run: (trial) =>
       course(trial, {
         begin: async () =>
@@ -34,8 +33,7 @@ export const MEMORY_FAULTS: readonly Fault[] = [
     title: 'one voter restarts empty, then another',
     about: 'under a held lock, and before a renewal could heal the first: a majority knows nothing of it',
     fits: onSeveral,
-    limits: ({ quarantineMs, backend, nodes }) =>
-      quarantineMs === 0 ? [] : nodes > 3 || backend === 'both' ? ['overlap'] : ['renewal'],
+    limits: ({ backend, nodes }) => (nodes > 3 || backend === 'both' ? ['overlap'] : ['renewal']),
     run: (trial) =>
       course(trial, {
         begin: async () => {
