@@ -21,25 +21,43 @@ const WAKE_TOLD_MS = 50;
 const WAKE_OVERLAP_MS = 20;
 const HEALING_MS = 100;
 const AFTER_QUARANTINE_MS = 500;
-const MINORITY_SERVED = 0.8;
-const RELEASE_MS = 50;
+export const MINORITY_SERVED = 0.8;
+export const RELEASE_MS = 50;
 const KILL_MS = 100;
 /** Of the lease: 1 % and 2 ms. */
 const DRIFT_MS = TTL_MS * 0.01 + 2;
 const RENEWAL_MS = TTL_MS / 3;
+/** What is added to limits, in ms. */
+export interface Margins {
+  /** Where a limit is a time by which a timer must have fired, or an answer must have come. */
+  readonly times: number;
+  readonly overlaps: number;
+}
+
 /**
- * How late a timer may be on two cores that run four workers, the servers and the proxies. It is added where the limit is a time by which a timer must have fired
- * or an answer must have come; not to overlaps, nor to what was refused.
+ * How late a timer may be on two cores that run four workers, the servers and the proxies. Nothing is added to overlaps, nor to what was refused.
  */
-export const SCHEDULING_MS = 30;
+export const MARGINS: Margins = { times: 30, overlaps: 0 };
+
+/** By when a holder must have been told, if this limit says so. */
+export function toldLimitMs(name: LimitName): number | undefined {
+  if (name === 'wake' || name === 'wake in reply' || name === 'at once') return WAKE_TOLD_MS;
+  if (name === 'deadline' || name === 'told in time') return TTL_MS - DRIFT_MS;
+  return name === 'renewal' || name === 'told by renewal' ? RENEWAL_MS : undefined;
+}
 
 type Broken = string | false;
 
 /** Each broken promise, in words. */
-export function violations(findings: Findings, limits: readonly LimitName[], adapter: Adapter): string[] {
-  return [...always(findings), ...limits.flatMap((name) => LIMITS[name](findings, adapter))].filter(
-    (broken): broken is string => broken !== false,
-  );
+export function violations(
+  findings: Findings,
+  limits: readonly LimitName[],
+  adapter: Adapter,
+  margins = MARGINS,
+): string[] {
+  const judge = new Judge(findings, adapter, margins);
+  const broken = [...always(findings), ...limits.flatMap((name) => LIMITS[name](judge))];
+  return broken.filter((words): words is string => words !== false);
 }
 
 function always(f: Findings): Broken[] {
@@ -60,52 +78,63 @@ function always(f: Findings): Broken[] {
   ];
 }
 
-function overlapAtMost(f: Findings, limitMs: number): Broken[] {
-  return [
-    f.overlapMs > limitMs && `two awake holders for ${ms(f.overlapMs)} (at most ${limitMs} ms)`,
-    f.wrongChecks > 0 && `${f.wrongChecks} checks said "held" though another had been let in`,
-  ];
+class Judge {
+  constructor(
+    readonly f: Findings,
+    readonly adapter: Adapter,
+    private readonly margins: Margins,
+  ) {}
+
+  overlapAtMost(limitMs: number): Broken[] {
+    const { overlapMs, wrongChecks } = this.f;
+    return [
+      overlapMs > limitMs + this.margins.overlaps && `two awake holders for ${ms(overlapMs)} (at most ${limitMs} ms)`,
+      wrongChecks > 0 && `${wrongChecks} checks said "held" though another had been let in`,
+    ];
+  }
+
+  toldWithin(limitMs: number, what: string): Broken {
+    const { toldMs } = this.f;
+    if (toldMs === null) return `the holder was not told ${what}`;
+    return toldMs > limitMs + this.margins.times && `told ${ms(toldMs)} ${what} (at most ${limitMs} ms)`;
+  }
+
+  toldFirst(): Broken {
+    const { toldBeforeNextEntry, overlapMs } = this.f;
+    const late = toldBeforeNextEntry === false && overlapMs >= this.margins.overlaps;
+    return late && 'another got in before the holder was told';
+  }
+
+  entryWithin(at: number | null, limitMs: number, what: string): Broken {
+    if (at === null) return `nobody got in ${what}`;
+    return at > limitMs + this.margins.times && `next entry ${ms(at)} ${what} (at most ${limitMs} ms)`;
+  }
 }
 
-function toldWithin(f: Findings, limitMs: number, what: string): Broken {
-  if (f.toldMs === null) return `the holder was not told ${what}`;
-  return f.toldMs > limitMs + SCHEDULING_MS && `told ${ms(f.toldMs)} ${what} (at most ${limitMs} ms)`;
-}
-
-function entryWithin(at: number | null, limitMs: number, what: string): Broken {
-  if (at === null) return `nobody got in ${what}`;
-  return at > limitMs + SCHEDULING_MS && `next entry ${ms(at)} ${what} (at most ${limitMs} ms)`;
-}
-
-const LIMITS: Record<LimitName, (f: Findings, adapter: Adapter) => Broken[]> = {
-  wake: (f) => [
-    f.checkSaid !== 'lost' && `the check before the next write said ${f.checkSaid}`,
-    toldWithin(f, WAKE_TOLD_MS, 'after waking'),
-    ...overlapAtMost(f, WAKE_OVERLAP_MS),
+const LIMITS: Record<LimitName, (judge: Judge) => Broken[]> = {
+  wake: (j) => [
+    j.f.checkSaid !== 'lost' && `the check before the next write said ${j.f.checkSaid}`,
+    ...LIMITS['wake in reply'](j),
   ],
-  'wake in reply': (f) => [toldWithin(f, WAKE_TOLD_MS, 'after waking'), ...overlapAtMost(f, WAKE_OVERLAP_MS)],
-  deadline: (f) => [
-    toldWithin(f, TTL_MS - DRIFT_MS, 'after the fault'),
-    f.toldBeforeNextEntry === false && 'another got in before the holder was told',
-    ...overlapAtMost(f, 0),
+  'wake in reply': (j) => [j.toldWithin(WAKE_TOLD_MS, 'after waking'), ...j.overlapAtMost(WAKE_OVERLAP_MS)],
+  deadline: (j) => [j.toldWithin(TTL_MS - DRIFT_MS, 'after the fault'), j.toldFirst(), ...j.overlapAtMost(0)],
+  healing: (j) => [j.entryWithin(j.f.entryAfterHealingMs, HEALING_MS, 'after healing')],
+  quarantine: (j) => [
+    j.entryWithin(j.f.entryAfterHealingMs, j.adapter.quarantineMs + AFTER_QUARANTINE_MS, 'after healing'),
   ],
-  healing: (f) => [entryWithin(f.entryAfterHealingMs, HEALING_MS, 'after healing')],
-  quarantine: (f, { quarantineMs }) => [
-    entryWithin(f.entryAfterHealingMs, quarantineMs + AFTER_QUARANTINE_MS, 'after healing'),
-  ],
-  renewal: (f) => [toldWithin(f, RENEWAL_MS, 'after the fault'), ...overlapAtMost(f, 0)],
-  minority: (f) => [
+  renewal: (j) => [j.toldWithin(RENEWAL_MS, 'after the fault'), ...j.overlapAtMost(0)],
+  minority: ({ f }) => [
     (f.served ?? 0) < MINORITY_SERVED && `only ${percent(f.served)} of the entries of the quiet window`,
     (f.releaseMs ?? Infinity) > RELEASE_MS && `releases took ${ms(f.releaseMs ?? Infinity)} (at most ${RELEASE_MS} ms)`,
   ],
-  kill: (f, { backend }) => [
-    entryWithin(f.nextEntryMs, (backend === 'postgres' ? 0 : TTL_MS) + KILL_MS, 'after the kill'),
+  kill: (j) => [
+    j.entryWithin(j.f.nextEntryMs, (j.adapter.backend === 'postgres' ? 0 : TTL_MS) + KILL_MS, 'after the kill'),
   ],
-  'at once': (f) => [toldWithin(f, WAKE_TOLD_MS, 'after the fault'), ...overlapAtMost(f, WAKE_OVERLAP_MS)],
-  'told by renewal': (f) => [toldWithin(f, RENEWAL_MS, 'after the fault')],
-  'told in time': (f) => [toldWithin(f, TTL_MS - DRIFT_MS, 'after the fault')],
-  'no losses': (f) => [f.losses > 0 && `${f.losses} locks were counted as lost for nothing`, ...overlapAtMost(f, 0)],
-  overlap: (f) => overlapAtMost(f, 0),
+  'at once': (j) => [j.toldWithin(WAKE_TOLD_MS, 'after the fault'), ...j.overlapAtMost(WAKE_OVERLAP_MS)],
+  'told by renewal': (j) => [j.toldWithin(RENEWAL_MS, 'after the fault')],
+  'told in time': (j) => [j.toldWithin(TTL_MS - DRIFT_MS, 'after the fault')],
+  'no losses': (j) => [j.f.losses > 0 && `${j.f.losses} locks were counted as lost for nothing`, ...j.overlapAtMost(0)],
+  overlap: (j) => j.overlapAtMost(0),
 };
 
 function ms(value: number): string {

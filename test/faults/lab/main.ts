@@ -20,6 +20,11 @@ const { values } = parseArgs({
   options: { only: many, with: many, peers: flag, write: flag, resume: flag, render: flag, verbose: flag },
 });
 
+if (values.write && values.only.length + values.with.length > 0) {
+  console.error('The page has one whole run: --write goes with neither --only nor --with.');
+  process.exit(2);
+}
+
 async function main(): Promise<void> {
   const faults = values.only.length > 0 ? values.only.map(faultOf) : FAULTS;
   const wanted = ADAPTERS.filter(({ role }) => role !== 'peer' || values.peers);

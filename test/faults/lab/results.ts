@@ -3,7 +3,7 @@ import { adapterOf, type Adapter } from './adapters.js';
 import type { Fault } from './fault.js';
 import { faultOf } from './faults.js';
 import type { Findings } from './findings.js';
-import { violations } from './limits.js';
+import { violations, type Margins } from './limits.js';
 
 /** What one trial came to. */
 export interface Result {
@@ -33,8 +33,8 @@ export function writeResults({ run, results }: Results): void {
 }
 
 /** Each broken promise, in words. Of others than ours: what ours would have broken. */
-export function violationsOf({ fault, adapter, findings }: Result): string[] {
-  return violations(findings, faultOf(fault).limits(adapterOf(adapter)), adapterOf(adapter));
+export function violationsOf({ fault, adapter, findings }: Result, margins?: Margins): string[] {
+  return violations(findings, faultOf(fault).limits(adapterOf(adapter)), adapterOf(adapter), margins);
 }
 
 /** As much as the lab finds out of every one: ours and peers in all faults that fit, the others in the one that catches them. */
