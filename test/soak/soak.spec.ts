@@ -1,14 +1,40 @@
 import { describe, expect, it } from '@jest/globals';
 import { Audit, type Hold } from './audit.js';
+import type { Sample } from './census.js';
+import { growths } from './flatness.js';
+import { STORES } from './places.js';
 import { soak } from './soak-run.js';
 
-describe('Three processes on three real nodes that crash, come back empty and hang', () => {
-  it('never hold a key together, and get strictly rising tokens', async () => {
-    const { violations, holdsEach, faults } = await soak(15_000, 1);
-    expect(violations).toEqual([]);
-    for (const holds of holdsEach) expect(holds).toBeGreaterThan(5);
-    expect(faults.restart + faults.freeze).toBeGreaterThan(2);
-  }, 120_000);
+describe('Contenders on a store whose servers crash and hang, and that hang themselves', () => {
+  it.each(STORES)(
+    'never hold a key together, get rising tokens, and leave nothing behind: %s',
+    async (name) => {
+      const { violations, holdsEach, faults } = await soak(name, 8000, 1);
+      expect(violations).toEqual([]);
+      for (const holds of holdsEach) expect(holds).toBeGreaterThan(3);
+      expect([...faults.values()].reduce((sum, times) => sum + times, 0)).toBeGreaterThan(1);
+    },
+    180_000,
+  );
+});
+
+describe('What grows in a soak', () => {
+  const sample = (heapMb: number, listeners = 30, resources = 10): Sample => ({
+    ...{ heapBytes: heapMb * 1e6, listeners, resources },
+  });
+  const through = (value: (index: number) => Sample): string[] =>
+    growths(Array.from({ length: 40 }, (_, i) => value(i)));
+
+  it('is told of where it grows on and on', () => {
+    expect(through((index) => sample(20 + index)).join()).toContain('heapBytes grew');
+    expect(through((index) => sample(20, 30 + 2 * index)).join()).toContain('listeners grew');
+    expect(through((index) => sample(20, 30, 10 + 2 * index)).join()).toContain('resources grew');
+  });
+
+  it('is not where it goes up and down, or is warmed up at first', () => {
+    expect(through((index) => sample(20 + (index % 5) * 10, 30 + (index % 3) * 100))).toEqual([]);
+    expect(through((index) => sample(Math.min(60, 20 + 5 * index)))).toEqual([]);
+  });
 });
 
 describe('The audit of that soak', () => {
