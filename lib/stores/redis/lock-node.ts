@@ -41,10 +41,14 @@ export interface Asker {
  */
 export interface LockNode {
   readonly name: string;
+  /** Whether it is not connected, or has left something without an answer for too long. */
+  readonly out?: boolean;
   /** Whether those who listen to this key are told of it at present. Who does not hear when it is their turn must not stand in line. */
   hears?(key: string): boolean;
-  /** Sends one request. The asker hears of it once, `late` aside, and never before this returns. */
-  send(request: NodeRequest, timeoutMs: number, asker: Asker): void;
+  /**
+   * Sends one request. The asker hears of it once, `late` aside, and never before this returns. With `spare` the others suffice: while it is out it is not asked then.
+   */
+  send(request: NodeRequest, timeoutMs: number, asker: Asker, spare?: boolean): void;
   /** Calls `told` with what a release says (the owner, or whom the key is kept for), or with nothing when that may have been missed; returns the unsubscribe function. */
   onFree?(key: string, told: (owner: string | undefined) => void): () => void;
   /** Until `uncork`, requests are gathered to go out together. */

@@ -5,7 +5,7 @@ import type { Asker, LockNode, NodeVerb } from './lock-node.js';
 const TIMEOUTS_PER_TTL = 3;
 
 /** For what is sent without waiting for its answer. */
-const NOBODY: Asker = { answered: () => undefined, failed: () => undefined, late: () => undefined };
+export const NOBODY: Asker = { answered: () => undefined, failed: () => undefined, late: () => undefined };
 
 /** The independent nodes of one store, and how to ask them. */
 export class NodeGroup {
@@ -25,8 +25,16 @@ export class NodeGroup {
     return leased ? Math.min(this.nodeTimeoutMs, ms / TIMEOUTS_PER_TTL) : this.nodeTimeoutMs;
   }
 
+  /** Whether a node that is out can be spared: that costs nothing, where asking it in vain costs time and memory. A commit goes to the few that matter. */
+  spares(verb: NodeVerb): boolean {
+    if (verb === 'commit') return false;
+    let well = 0;
+    for (const { out } of this.nodes) if (!out) well++;
+    return well >= this.quorum;
+  }
+
   /** Sends what nobody waits for. */
   tell(node: LockNode, verb: NodeVerb, key: string, owner: string, ms = 0, token = 0): void {
-    node.send({ verb, key, owner, ms, token }, this.timeoutMs(verb, ms), NOBODY);
+    node.send({ verb, key, owner, ms, token }, this.timeoutMs(verb, ms), NOBODY, true);
   }
 }

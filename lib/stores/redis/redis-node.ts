@@ -1,9 +1,12 @@
 import type { Timers } from '../../runtime.js';
+import { Debts } from './debts.js';
 import { Flight, type Pending } from './flight.js';
-import type { Asker, LockNode, NodeReply, NodeRequest } from './lock-node.js';
+import type { Asker, LockNode, NodeRequest } from './lock-node.js';
 import { FreeChannel, type Told } from './free-channel.js';
+import { NOBODY } from './node-group.js';
 import { LockScripts, type ScriptCall } from './lock-scripts.js';
 import type { RedisClient } from './redis-client.js';
+import { CONNECTION_LOST, reason, toReply } from './script-answer.js';
 import { Silence } from './silence.js';
 import { TickBatch } from './tick-batch.js';
 
@@ -16,10 +19,8 @@ export interface RedisNodeTerms {
   readonly log: (message: string) => void;
 }
 
-/** A node that leaves this many scripts unanswered gets no more until it answers: what is sent to it only piles up. */
+/** A node that leaves this many scripts unanswered gets no more until it answers, even if it is needed: what is sent to it only piles up. */
 const MOST_OVERDUE = 64;
-/** Releases go on for longer: they undo what it will carry out once it wakes. */
-const MOST_OVERDUE_RELEASES = 1024;
 const CLOSE_MS = 500;
 const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
 
@@ -32,7 +33,11 @@ export class RedisNode implements LockNode {
   readonly #tick: TickBatch;
   /** Requests on their way. */
   #open = 0;
+  /** Scripts whose answers are overdue. */
   #overdue = 0;
+  /** Since the first of these, until it has answered something in time. */
+  #silent = false;
+  readonly #debts = new Debts();
   #down: string | undefined;
   /** What was wrong with a connection that is still up, such as READONLY: if it closes, that is why. */
   #complaint: string | undefined;
@@ -55,9 +60,16 @@ export class RedisNode implements LockNode {
     else if (client.status === 'wait') client.connect().catch(this.#onError);
   }
 
-  send(request: NodeRequest, timeoutMs: number, asker: Asker): void {
-    const refusal = this.#refusal(request);
-    if (refusal !== undefined) return queueMicrotask(() => asker.failed(this, refusal));
+  get out(): boolean {
+    return this.#silent || this.client.status !== 'ready';
+  }
+
+  send(request: NodeRequest, timeoutMs: number, asker: Asker, spare = false): void {
+    const refusal = this.#refusal(spare);
+    if (refusal !== undefined) {
+      this.#debts.unsent({ request, timeoutMs });
+      return queueMicrotask(() => asker.failed(this, refusal));
+    }
     this.#tick.add({ request, timeoutMs, asker, overdue: false, joined: false });
   }
 
@@ -78,11 +90,9 @@ export class RedisNode implements LockNode {
   }
 
   /** Why nothing can be sent now: nothing may lie in an offline queue, or on the way to a node that hangs, and be carried out when nobody wants it any more. */
-  #refusal({ verb }: NodeRequest): string | undefined {
+  #refusal(spare: boolean): string | undefined {
     if (this.client.status !== 'ready') return `not connected${this.#down ? ` (${this.#down})` : ''}`;
-    if (this.#overdue < MOST_OVERDUE) return undefined;
-    const undoes = verb === 'release' || verb === 'undo';
-    return undoes && this.#overdue < MOST_OVERDUE_RELEASES ? undefined : 'not answering';
+    return this.#overdue >= MOST_OVERDUE || (spare && this.#silent) ? 'not answering' : undefined;
   }
 
   /** Resolves once the connection is ready, or after `limitMs` without one; false in that case. */
@@ -147,20 +157,43 @@ export class RedisNode implements LockNode {
     this.#land(flight);
     const why = reason(error);
     if (why.startsWith('READONLY')) this.#complaint = why;
-    for (const { asker, overdue } of flight.requests) if (!overdue) asker.failed(this, why);
+    const lost = why === CONNECTION_LOST || this.client.status !== 'ready';
+    for (const pending of flight.requests) {
+      if (lost) this.#debts.unanswered(pending);
+      if (!pending.overdue) pending.asker.failed(this, why);
+    }
   }
 
   readonly #isOverdue = (): void => {
     this.#overdue++;
+    this.#silent = true;
     this.#silence?.begin();
   };
 
   #land(flight: Flight): void {
     flight.land();
     this.#open -= flight.requests.length;
-    if (!flight.overdue) return;
-    this.#overdue--;
-    this.#silence?.end();
+    if (flight.overdue) {
+      this.#overdue--;
+      this.#silence?.end();
+    }
+    if (!this.#silent || this.#overdue > 0 || this.client.status !== 'ready') return;
+    if (!flight.overdue) this.#isBack();
+    // It answers again; whether it does so in time, what it was not told shows as well.
+    else if (!this.#settle()) this.send(MARK, flight.requests[0]!.timeoutMs, NOBODY);
+  }
+
+  #isBack(): void {
+    this.#silent = false;
+    this.#debts.forget();
+    this.#settle();
+  }
+
+  /** Tells it what it has missed; false if that is nothing. */
+  #settle(): boolean {
+    const owed = this.#debts.collect();
+    for (const { request, timeoutMs } of owed) this.send(request, timeoutMs, NOBODY);
+    return owed.length > 0;
   }
 
   /** Loads the scripts and sets the marker, so that the first lock pays for neither. Each lock's own call tells what is wrong. */
@@ -187,6 +220,7 @@ export class RedisNode implements LockNode {
     this.#down = undefined;
     this.#complaint = undefined;
     this.#prime();
+    this.#isBack();
   };
 
   readonly #onError = (error: unknown): void => {
@@ -202,26 +236,4 @@ export class RedisNode implements LockNode {
     if (this.#down === undefined) this.terms.log(`Redis node ${this.name} is out of reach: ${why}`);
     this.#down = why;
   }
-}
-
-/** How clients say that the connection broke under a command: as advice on options that a user must not change here. */
-const LOST = /^(Reached the max retries per request|Stream isn't writeable|Connection is closed)/;
-
-function reason(error: unknown): string {
-  const text = error instanceof Error ? error.message || error.name : String(error);
-  return LOST.test(text) ? 'connection lost' : text;
-}
-
-/** What a script said; a text is an error. */
-function toReply(answer: unknown): NodeReply | string {
-  // A number may come as text: some clients are set to do so.
-  if (!Array.isArray(answer)) return { status: 'yes', value: Number(answer) };
-  const [code, value] = answer as [unknown, unknown];
-  const status = Number(code);
-  if (status < 0) return String(value);
-  if (status === 2) return { status: 'quarantined', value: Number(value) };
-  if (!Array.isArray(value)) return { status: status === 0 ? 'no' : 'yes', value: Number(value) };
-  const [owner, remainingMs, fence] = value as unknown[];
-  if (status === 0) return { status: 'no', value: Number(remainingMs), holder: String(owner) };
-  return { status: 'yes', value: Number(fence), state: { owner: String(owner), remainingMs: Number(remainingMs) } };
 }

@@ -29,8 +29,10 @@ export abstract class Round<R> implements Asker {
       this.#reject = reject;
     });
     this.open = nodes.length;
-    const timeoutMs = this.group.timeoutMs(this.request.verb, this.request.ms);
-    for (const node of nodes) node.send(this.request, timeoutMs, this);
+    const { verb, ms } = this.request;
+    const timeoutMs = this.group.timeoutMs(verb, ms);
+    const spare = this.group.spares(verb);
+    for (const node of nodes) node.send(this.request, timeoutMs, this, spare);
     return outcome;
   }
 

@@ -222,6 +222,45 @@ describe('RedisNode', () => {
     expect(await admin.exists('lock:{k0}', 'lock:{k63}')).toBe(2);
   });
 
+  it('is out while it is not connected', async () => {
+    expect(node.out).toBe(false);
+    proxy.cut();
+    await eventually(() => expect(node.out).toBe(true));
+    await proxy.pass();
+    await node.whenReady(SLOW);
+    expect(node.out).toBe(false);
+  });
+
+  it('is out from the first answer that is overdue until one comes in time, and is not asked then if it can be spared', async () => {
+    proxy.delay(4 * SOON);
+    const late: NodeReply[] = [];
+    await expect(askNode(node, acquire('a'), SOON, (reply) => late.push(reply))).rejects.toThrow('no answer');
+    expect(node.out).toBe(true);
+    const spared = new Promise((resolve) =>
+      node.send(acquire('b'), SLOW, { answered: resolve, late: resolve, failed: (_, why) => resolve(why) }, true),
+    );
+    expect(await spared).toBe('not answering');
+    expect(await askNode(node, acquire('c'), SLOW)).toMatchObject({ status: 'yes' });
+    await eventually(() => expect(late).toHaveLength(1));
+    await proxy.pass();
+    await eventually(() => expect(node.out).toBe(false));
+    expect(await admin.exists('lock:{b}')).toBe(0);
+    expect(await admin.exists('lock:{c}')).toBe(1);
+  });
+
+  it('finds out by itself, with one question at a time, whether it answers in time again', async () => {
+    proxy.delay(4 * SOON);
+    await expect(askNode(node, acquire('a'), SOON)).rejects.toThrow('no answer');
+    const before = await calls(SCRIPT);
+    const start = performance.now();
+    for (let question = 0; question < 3; question++) await proxy.replied(':0');
+    const most = Math.ceil((performance.now() - start) / (4 * SOON)) + 1;
+    expect((await calls(SCRIPT)) - before).toBeLessThanOrEqual(most);
+    expect(node.out).toBe(true);
+    await proxy.pass();
+    await eventually(() => expect(node.out).toBe(false));
+  });
+
   it('takes an answer that lies in the socket when a blocked process finds its time-out over', async () => {
     const late: NodeReply[] = [];
     // Without the proxy, which lives in this process and would be blocked with it.

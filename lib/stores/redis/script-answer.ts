@@ -1,0 +1,26 @@
+import type { NodeReply } from './lock-node.js';
+
+/** What is said of a connection that broke under a command. */
+export const CONNECTION_LOST = 'connection lost';
+/** How clients say that the connection broke under a command: as advice on options that a user must not change here. */
+const LOST = /^(Reached the max retries per request|Stream isn't writeable|Connection is closed)/;
+
+/** Why a call failed, in words that are worth showing. */
+export function reason(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error);
+  return LOST.test(text) ? CONNECTION_LOST : text;
+}
+
+/** What a script said; a text is an error. */
+export function toReply(answer: unknown): NodeReply | string {
+  // A number may come as text: some clients are set to do so.
+  if (!Array.isArray(answer)) return { status: 'yes', value: Number(answer) };
+  const [code, value] = answer as [unknown, unknown];
+  const status = Number(code);
+  if (status < 0) return String(value);
+  if (status === 2) return { status: 'quarantined', value: Number(value) };
+  if (!Array.isArray(value)) return { status: status === 0 ? 'no' : 'yes', value: Number(value) };
+  const [owner, remainingMs, fence] = value as unknown[];
+  if (status === 0) return { status: 'no', value: Number(remainingMs), holder: String(owner) };
+  return { status: 'yes', value: Number(fence), state: { owner: String(owner), remainingMs: Number(remainingMs) } };
+}
