@@ -41,12 +41,20 @@ async function check(entry: Entry): Promise<boolean> {
   return expected;
 }
 
+/** Without who, when and how much. */
+function inShort(violation: string): string {
+  return violation
+    .replace(/^p\d+: /, '')
+    .replace(/(:|,| at \d).*/, '')
+    .replace(/\d+(\.\d+)?/g, '…');
+}
+
 /** One row of the table. */
 async function hunt(entry: Entry): Promise<boolean> {
   const most = Number(values.runs ?? 10_000);
   const [first] = (await entry.often(seed, most, 1)).broken;
   const [took, what] = first ? [first.seed - seed + 1, first.violations[0]!] : [`none in ${most}`, ''];
-  console.log(`| ${entry.campaign} | ${entry.name} | ${took} | ${what.split(':')[0]} |`);
+  console.log(`| ${entry.campaign} | ${entry.name} | ${took} | ${inShort(what)} |`);
   return first !== undefined;
 }
 
