@@ -75,7 +75,7 @@ export function findingsOf(evidence: Evidence): Findings {
   const after = (since: number, skip?: string): number | null =>
     entries.find(({ at, worker }) => at > since && worker !== skip)?.at ?? null;
   const since = (start: number, end: number | null): number | null => (end === null ? null : end - start);
-  const held = holds.find(({ long, worker }) => long && worker === victim);
+  const held = holds.findLast(({ long, worker }) => long && worker === victim);
   const next = held ? after(held.entry, victim) : null;
   const hasTokens = holds.some(({ token }) => token !== null);
   const lastWrite = held?.writes.find(({ guard, at }) => guard === 'none' && at > (wokeAt ?? brokenAt));
@@ -139,12 +139,12 @@ interface Belief {
   readonly spans: readonly Span[];
 }
 
-function believed({ key, killed, entries, brokenAt }: Evidence, holds: readonly HoldRecord[]): Belief[] {
+function believed({ killed, entries }: Evidence, holds: readonly HoldRecord[]): Belief[] {
   const told = holds.map(({ entry, believed: spans }) => ({ entry, spans }));
   // Who was killed has told nothing; that it held is known where it had been made to.
   const untold = killed.flatMap(({ worker, at }) =>
     entries
-      .filter((one) => one.worker === worker && one.long && one.at < brokenAt && key !== '')
+      .filter((one) => one.worker === worker && one.long && !holds.some(({ entry }) => entry === one.at))
       .map((one) => ({ entry: one.at, spans: [[one.at, at] as const] })),
   );
   return [...told, ...untold];

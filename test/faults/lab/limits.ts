@@ -46,6 +46,12 @@ export function toldLimitMs(name: LimitName): number | undefined {
   return name === 'renewal' || name === 'told by renewal' ? RENEWAL_MS : undefined;
 }
 
+/** How soon after healing somebody must have got in, if this limit says so. */
+export function healingLimitMs(name: LimitName, { quarantineMs }: Adapter): number | undefined {
+  if (name === 'quarantine') return quarantineMs + AFTER_QUARANTINE_MS;
+  return name === 'healing' ? HEALING_MS : undefined;
+}
+
 type Broken = string | false;
 
 /** Each broken promise, in words. */
@@ -105,6 +111,10 @@ class Judge {
     return late && 'another got in before the holder was told';
   }
 
+  nextWithin(limitMs: number): Broken {
+    return this.entryWithin(this.f.entryAfterHealingMs, limitMs, 'after healing');
+  }
+
   entryWithin(at: number | null, limitMs: number, what: string): Broken {
     if (at === null) return `nobody got in ${what}`;
     return at > limitMs + this.margins.times && `next entry ${ms(at)} ${what} (at most ${limitMs} ms)`;
@@ -118,10 +128,8 @@ const LIMITS: Record<LimitName, (judge: Judge) => Broken[]> = {
   ],
   'wake in reply': (j) => [j.toldWithin(WAKE_TOLD_MS, 'after waking'), ...j.overlapAtMost(WAKE_OVERLAP_MS)],
   deadline: (j) => [j.toldWithin(TTL_MS - DRIFT_MS, 'after the fault'), j.toldFirst(), ...j.overlapAtMost(0)],
-  healing: (j) => [j.entryWithin(j.f.entryAfterHealingMs, HEALING_MS, 'after healing')],
-  quarantine: (j) => [
-    j.entryWithin(j.f.entryAfterHealingMs, j.adapter.quarantineMs + AFTER_QUARANTINE_MS, 'after healing'),
-  ],
+  healing: (j) => [j.nextWithin(healingLimitMs('healing', j.adapter)!)],
+  quarantine: (j) => [j.nextWithin(healingLimitMs('quarantine', j.adapter)!)],
   renewal: (j) => [j.toldWithin(RENEWAL_MS, 'after the fault'), ...j.overlapAtMost(0)],
   minority: ({ f }) => [
     (f.served ?? 0) < MINORITY_SERVED && `only ${percent(f.served)} of the entries of the quiet window`,

@@ -3,7 +3,7 @@ import { chartOf } from '../../../bench/chart.js';
 import { withFigures } from '../../../bench/page.js';
 import type { Row, Table } from '../../../bench/table.js';
 import { adapterOf, type Adapter } from './adapters.js';
-import { FAULTS } from './faults.js';
+import { FAULTS, faultOf } from './faults.js';
 import type { Findings } from './findings.js';
 import { readResults, violationsOf, type Result, type Results } from './results.js';
 import { cellOf } from './words.js';
@@ -44,8 +44,12 @@ export function figuresOf({ run, results }: Results): string {
     ...results
       .filter(({ adapter }) => adapterOf(adapter).caughtBy !== undefined)
       .map((result) => {
-        const { id, name } = adapterOf(result.adapter);
-        return `| ${name}<br>\`${id}\` | \`${result.fault}\` | ${violationsOf(result).join('; ')} |`;
+        const { id, name, role } = adapterOf(result.adapter);
+        const seen =
+          role === 'control'
+            ? cellOf(result.findings, faultOf(result.fault), adapterOf(result.adapter))
+            : violationsOf(result).join('; ');
+        return `| ${name}<br>\`${id}\` | \`${result.fault}\` | ${seen} |`;
       }),
     '',
   ].join('\n');

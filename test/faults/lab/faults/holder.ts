@@ -74,7 +74,7 @@ export const HOLDER_FAULTS: readonly Fault[] = [
     title: 'the holder is killed',
     about: 'SIGKILL: it gives nothing back',
     fits: onAny,
-    limits: ({ backend }) => (backend === 'both' ? [] : ['kill']),
+    limits: () => ['kill', 'overlap'],
     run: async (trial) => {
       await trial.begin();
       await trial.quiet();
