@@ -1,9 +1,19 @@
-import type { Asker, LockNode, NodeRequest } from '../../../lib/stores/redis/lock-node.js';
+import { Debts, type Debt } from '../../../lib/stores/redis/debts.js';
+import type { Asker, LockNode, NodeReply, NodeRequest } from '../../../lib/stores/redis/lock-node.js';
+import { NOBODY } from '../../../lib/stores/redis/node-group.js';
 import type { LinedNode } from '../../stores/redis/simulation/lined-node.js';
 import type { Link } from '../link.js';
 import type { SimProcess } from '../sim-process.js';
 
 type Told = (whose: string | undefined) => void;
+
+interface Call extends Debt {
+  readonly asker: Asker;
+  overdue: boolean;
+  cancel: () => void;
+}
+
+const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
 
 /** One node as one process reaches it: requests and answers over a link, time-outs, and a subscription to each key that someone waits for. */
 export class Wire implements LockNode {
@@ -12,6 +22,10 @@ export class Wire implements LockNode {
   readonly #listeners = new Map<string, Set<Told>>();
   /** Keys whose subscription the node has confirmed. */
   readonly #live = new Set<string>();
+  readonly #open = new Set<Call>();
+  readonly #debts = new Debts();
+  /** It left something without an answer, and has not been heard since. */
+  #silent = false;
 
   constructor(
     readonly name: string,
@@ -24,22 +38,27 @@ export class Wire implements LockNode {
     return [...this.#listeners.values()].reduce((sum, each) => sum + each.size, 0);
   }
 
-  send(request: NodeRequest, timeoutMs: number, asker: Asker): void {
-    if (this.link.refused) return queueMicrotask(() => asker.failed(this, 'not connected'));
+  get out(): boolean {
+    return this.#silent || this.link.refused;
+  }
+
+  send(request: NodeRequest, timeoutMs: number, asker: Asker, spare = false): void {
+    if (this.link.refused || (spare && this.#silent)) {
+      this.#debts.unsent({ request, timeoutMs });
+      return queueMicrotask(() => asker.failed(this, 'not connected'));
+    }
     const struck = request.verb === 'renew' ? this.strike : undefined;
     if (struck) this.strike = undefined;
-    let overdue = false;
-    const cancel = this.process.timers.start(() => {
-      overdue = true;
+    const call: Call = { request, timeoutMs, asker, overdue: false, cancel: () => undefined };
+    this.#open.add(call);
+    call.cancel = this.process.timers.start(() => {
+      call.overdue = true;
+      this.#silent = true;
       asker.failed(this, 'no answer in time');
     }, timeoutMs);
     this.link.send(
       () => this.node.serve(request),
-      (reply) => {
-        cancel();
-        if (overdue) asker.late(this, reply);
-        else asker.answered(this, reply);
-      },
+      (reply) => this.#answered(call, reply),
       struck?.(),
     );
   }
@@ -60,19 +79,54 @@ export class Wire implements LockNode {
     };
   }
 
-  /** The connection broke: until it stands again, nothing is heard. */
+  /** The connection broke: what was under way has no answer, and until it stands again nothing is heard. */
   broken(): void {
     this.#live.clear();
+    this.process.run(() => {
+      for (const { cancel, request, timeoutMs, overdue, asker } of this.#open) {
+        cancel();
+        this.#debts.unanswered({ request, timeoutMs });
+        if (!overdue) asker.failed(this, 'connection lost');
+      }
+      this.#open.clear();
+    });
   }
 
+  /** It stands again. */
   restored(): void {
     this.broken();
-    for (const key of this.#listeners.keys()) this.#subscribe(key);
+    this.process.run(() => {
+      this.#isBack();
+      for (const key of this.#listeners.keys()) this.#subscribe(key);
+    });
   }
 
   async close(): Promise<void> {
     this.#listeners.clear();
-    this.broken();
+    this.#live.clear();
+  }
+
+  /** As a node of Redis does: what it was not told while it was out it is told when it answers again. */
+  #answered(call: Call, reply: NodeReply): void {
+    if (!this.#open.delete(call)) return; // on a connection that is gone
+    call.cancel();
+    if (call.overdue) call.asker.late(this, reply);
+    else call.asker.answered(this, reply);
+    if (!this.#silent || [...this.#open].some(({ overdue }) => overdue)) return;
+    if (!call.overdue) this.#isBack();
+    else if (!this.#settle()) this.send(MARK, call.timeoutMs, NOBODY);
+  }
+
+  #isBack(): void {
+    this.#silent = false;
+    this.#debts.forget();
+    this.#settle();
+  }
+
+  #settle(): boolean {
+    const owed = this.#debts.collect();
+    for (const { request, timeoutMs } of owed) this.send(request, timeoutMs, NOBODY);
+    return owed.length > 0;
   }
 
   #subscribe(key: string): void {
