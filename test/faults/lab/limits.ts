@@ -94,7 +94,7 @@ class Judge {
   overlapAtMost(limitMs: number): Broken[] {
     const { overlapMs, wrongChecks } = this.f;
     return [
-      overlapMs > limitMs + this.margins.overlaps && `two awake holders for ${ms(overlapMs)} (at most ${limitMs} ms)`,
+      overlapMs > limitMs + this.margins.overlaps && `two awake holders for ${ms(overlapMs)} (at most ${ms(limitMs)})`,
       wrongChecks > 0 && `${wrongChecks} checks said "held" though another had been let in`,
     ];
   }
@@ -102,7 +102,7 @@ class Judge {
   toldWithin(limitMs: number, what: string): Broken {
     const { toldMs } = this.f;
     if (toldMs === null) return `the holder was not told ${what}`;
-    return toldMs > limitMs + this.margins.times && `told ${ms(toldMs)} ${what} (at most ${limitMs} ms)`;
+    return toldMs > limitMs + this.margins.times && `told ${ms(toldMs)} ${what} (at most ${ms(limitMs)})`;
   }
 
   toldFirst(): Broken {
@@ -117,7 +117,7 @@ class Judge {
 
   entryWithin(at: number | null, limitMs: number, what: string): Broken {
     if (at === null) return `nobody got in ${what}`;
-    return at > limitMs + this.margins.times && `next entry ${ms(at)} ${what} (at most ${limitMs} ms)`;
+    return at > limitMs + this.margins.times && `next entry ${ms(at)} ${what} (at most ${ms(limitMs)})`;
   }
 }
 

@@ -34,7 +34,7 @@ function lateness(f: Findings, limits: readonly LimitName[], adapter: Adapter): 
   const minority = limits.includes('minority');
   const releaseMs = f.releaseMs ?? 0;
   return [
-    told !== undefined && f.toldMs === null && f.checkSaid !== 'lost' && 'never told',
+    told !== undefined && f.toldMs === null && f.checkSaid !== 'lost' && 'not told before it wrote',
     told !== undefined && f.toldMs === null && f.checkSaid === 'lost' && 'not told; found out by its check',
     told !== undefined && f.toldMs !== null && f.toldMs > told + MARGINS.times && `told after ${duration(f.toldMs)}`,
     limits.includes('wake') && f.checkSaid === 'held' && 'its check said "held"',
