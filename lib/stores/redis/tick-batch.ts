@@ -6,13 +6,15 @@ const MOST_PER_SCRIPT = 256;
 const LEAST_WORTH_HALVING = 32;
 
 /**
- * What is asked of a node in one tick. A lone request goes out at once; what else its tick asks for follows as one script or few. What is asked for between `cork`
- * and `uncork` stays together.
+ * What is asked of a node in one tick. A lone request goes out at once; what else its tick asks for follows as one script, or as several, so that the node works
+ * on one while this process makes the next. What is asked for between `cork` and `uncork` stays together.
  */
 export class TickBatch {
   #pending: Pending[] = [];
   /** Whether the tick has asked for something already; its end sends the rest. */
   #ticking = false;
+  /** Whether it has asked for several. */
+  #bursting = false;
   /** Whether the last tick asked for several. */
   #inBurst = false;
   #corked = false;
@@ -36,6 +38,7 @@ export class TickBatch {
       if (!this.#corked && !this.#inBurst) return this.send([pending]);
     }
     this.#pending.push(pending);
+    if (!this.#corked && this.#pending.length >= this.#mostPerScript()) this.#flush();
   }
 
   cork(): void {
@@ -48,21 +51,28 @@ export class TickBatch {
   }
 
   readonly #endTick = (): void => {
-    const pending = this.#pending;
+    const { length } = this.#pending;
+    this.#inBurst = this.#bursting || length > 1;
     this.#ticking = false;
-    this.#inBurst = pending.length > 1;
-    if (pending.length === 0) return;
+    if (length > 0) this.#flush();
+    this.#bursting = false;
+  };
+
+  #flush(): void {
+    const pending = this.#pending;
+    const most = this.#mostPerScript();
     this.#pending = [];
-    const most = this.#mostPerScript(pending.length);
+    this.#bursting = true;
     for (let from = 0, to = 0; from < pending.length; from = to) {
       to = this.apart ? from + 1 : endOfScript(pending, from, most);
       this.send(to - from === pending.length ? pending : pending.slice(from, to));
     }
-  };
+  }
 
-  /** So that the node works on one half of what is asked of it while this process is busy with the answers to the other. */
-  #mostPerScript(pending: number): number {
-    return Math.min(MOST_PER_SCRIPT, Math.max(LEAST_WORTH_HALVING, Math.ceil((pending + this.open()) / 2)));
+  /** Half of what is under way, so that the node works on one half while this process is busy with the other. */
+  #mostPerScript(): number {
+    const half = Math.ceil((this.#pending.length + this.open()) / 2);
+    return Math.min(MOST_PER_SCRIPT, Math.max(LEAST_WORTH_HALVING, half));
   }
 }
 
