@@ -1,9 +1,17 @@
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { connect } from '../lib/stores/redis/connection.js';
 
 /** Connections with the very options that the module gives its own, so that they make no difference. */
 export async function connectAll(urls: readonly string[], options: object = {}): Promise<Redis[]> {
   const clients = await Promise.all(urls.map(async (url, index) => open(url, options, index)));
+  await Promise.all(clients.map(ready));
+  return clients;
+}
+
+/** Connections as a user makes them who sets no options. */
+export async function connectPlain(urls: readonly string[]): Promise<Redis[]> {
+  const clients = urls.map((url) => new Redis(url));
+  for (const client of clients) client.on('error', () => undefined);
   await Promise.all(clients.map(ready));
   return clients;
 }

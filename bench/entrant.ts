@@ -19,9 +19,9 @@ export interface Field<T> {
 }
 
 /** Lets each enter in its way. Peers that cannot are left out, with the reason. */
-export async function admit<T>(
-  entrants: readonly Entrant[],
-  enter: (entrant: Entrant) => Promise<T>,
+export async function admit<E extends Pick<Entrant, 'peerName'>, T>(
+  entrants: readonly E[],
+  enter: (entrant: E) => Promise<T>,
 ): Promise<Field<T>> {
   const admitted: T[] = [];
   const leftOut: string[] = [];

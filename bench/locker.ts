@@ -15,6 +15,8 @@ export interface LockerOptions {
   readonly waits: boolean;
   /** How often those who poll for a taken key do so, in ms; or each as it does by itself. Default: the same for all. */
   readonly poll?: number | 'own';
+  /** Whether clients have the options that they have by themselves, and not those that the module gives its own. */
+  readonly plain?: boolean;
   /** Instead of the default; only ours heeds it. */
   readonly ttlMs?: number;
 }

@@ -42,6 +42,11 @@ export const SCENARIOS: readonly Scenario[] = [
     run: async (setting) => (await import('./contended.js')).severalProcesses(setting),
   },
   ...[1, 4].flatMap((processes) => [2, 16, 64].map((callers) => handoff(processes, callers))),
+  renewal(1000),
+  renewal(10_000, 25),
+  outage('dead'),
+  outage('hung'),
+  outage('slow'),
   {
     name: 'postgres-lone',
     postgres: true,
@@ -120,6 +125,32 @@ function growth(of: 'used' | 'held', inFlight: number): Scenario {
     alike: inFlight !== 64,
     targets: ['10,000', '100,000'].map((keys) => ({ row: `${keys} keys ${meanwhile}`, column: 'ratio', most })),
     run: async (setting) => (await import('./growth.js')).growth(setting, { of, inFlight }),
+  };
+}
+
+/** Locks that are kept by renewal. */
+function renewal(locks: number, mostScripts?: number): Scenario {
+  const most = { cpuUs: 5, delayMs: 1, lost: 0, ...(mostScripts !== undefined && { scripts: mostScripts }) };
+  return {
+    name: `renewal-${locks}`,
+    alike: locks > 1000,
+    targets: Object.entries(most).map(([column, figure]) => ({ row: 'nestjs-fenced-lock', column, most: figure })),
+    run: async (setting) => (await import('./renewal/renewal.js')).renewal(setting, locks),
+  };
+}
+
+/** One of three nodes fails under load. */
+function outage(fault: 'dead' | 'hung' | 'slow'): Scenario {
+  const most = { ratio: 1.1, longestMs: 50, heapMb: 10 };
+  const rows = ['nestjs-fenced-lock, nodes as URLs', "nestjs-fenced-lock, the user's clients"];
+  return {
+    name: `outage-${fault}`,
+    alike: fault !== 'hung',
+    targets: rows.flatMap((row) => [
+      { row, column: 'grantedPercent', least: 100 },
+      ...Object.entries(most).map(([column, figure]) => ({ row, column, most: figure })),
+    ]),
+    run: async (setting) => (await import('./outage/outage.js')).outage(setting, fault),
   };
 }
 

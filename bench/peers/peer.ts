@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { Redis } from 'ioredis';
-import { connectAll, disconnectAll } from '../connections.js';
+import { connectAll, connectPlain, disconnectAll } from '../connections.js';
 import type { Entrant } from '../entrant.js';
 import { POLL_MS, type Locker, type LockerOptions } from '../locker.js';
 
@@ -35,7 +35,7 @@ export function ioredisPeer(
   lockOf: (clients: readonly Redis[], options: LockerOptions) => Promise<Locker['lock']> | Locker['lock'],
 ): Entrant {
   return peer(id, name, async (options) => {
-    const clients = await connectAll(options.urls);
+    const clients = await (options.plain ? connectPlain : connectAll)(options.urls);
     return { lock: await lockOf(clients, options), close: () => disconnectAll(clients) };
   });
 }

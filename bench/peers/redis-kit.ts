@@ -6,7 +6,7 @@ export const redisKit = peer('@redis-kit/lock', '@redis-kit/lock 0.1.0-3', async
   const { urls, waits } = options;
   const { Redlock } = require('@redis-kit/lock');
   const { createClient } = require('redis');
-  const clients = urls.map((url) => createClient({ url }));
+  const clients = urls.map((url) => createClient({ url }).on('error', () => undefined));
   await Promise.all(clients.map((client) => client.connect()));
   const locks = new Redlock(clients, {
     ...pace(options, (ms) => ({ retryDelayMs: ms, retryJitterMs: ms / 2 })),
