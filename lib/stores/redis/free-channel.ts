@@ -27,6 +27,8 @@ export class FreeChannel {
   readonly #prefix: string;
   /** The channels that the server has confirmed. */
   readonly #live = new Set<string>();
+  /** What was said since somebody asked whether they hear, and before they listen. */
+  readonly #unheard = new Map<string, string | undefined>();
   #subscriber: Subscriber | undefined;
   #cancel: (() => void) | undefined;
   #closed = false;
@@ -45,21 +47,26 @@ export class FreeChannel {
     const fresh = !this.#listeners.has(channel);
     this.#listeners.set(channel, listeners.add(told));
     if (fresh) this.#subscribe([channel]);
+    else if (this.#unheard.has(channel)) queueMicrotask(() => listeners.has(told) && this.#tellUnheard(channel, told));
     return () => {
       listeners.delete(told);
       if (listeners.size === 0) this.#cancel ??= this.timers.start(() => this.#leaveIdle(), LINGER_MS);
     };
   }
 
-  /** Whether whoever listens to this key is told of it at present. */
+  /** Whether whoever listens to this key is told of it at present; from now on, also if they begin to listen only when they have been refused. */
   hears(key: string): boolean {
-    return this.#live.has(this.#prefix + freeChannel(key));
+    if (this.#live.size === 0) return false;
+    const channel = this.#prefix + freeChannel(key);
+    this.#unheard.delete(channel);
+    return this.#live.has(channel);
   }
 
   close(): void {
     this.#closed = true;
     this.#cancel?.();
     this.#listeners.clear();
+    this.#unheard.clear();
     this.#subscriber?.disconnect();
   }
 
@@ -84,6 +91,7 @@ export class FreeChannel {
     for (const channel of idle) {
       this.#listeners.delete(channel);
       this.#live.delete(channel);
+      this.#unheard.delete(channel);
     }
     if (idle.length > 0 && this.#subscriber?.status === 'ready') {
       this.#subscriber.unsubscribe(...idle).catch(() => undefined); // a broken connection has left them, too
@@ -91,7 +99,15 @@ export class FreeChannel {
   }
 
   #tell(channel: string, owner: string | undefined): void {
-    for (const told of [...(this.#listeners.get(channel) ?? [])]) told(owner);
+    const listeners = this.#listeners.get(channel);
+    if (listeners?.size === 0) this.#unheard.set(channel, owner);
+    for (const told of [...(listeners ?? [])]) told(owner);
+  }
+
+  /** The answer to an attempt and what is said of its key come over two connections: the latter may be here first. */
+  #tellUnheard(channel: string, told: Told): void {
+    const owner = this.#unheard.get(channel);
+    if (this.#unheard.delete(channel)) told(owner);
   }
 
   #connect(): Subscriber | undefined {

@@ -113,6 +113,28 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
     expect(here.woken()).toBe(0);
   });
 
+  it('tells who begins to listen what was said since they were refused', async () => {
+    const [holder, waiter] = [await store(), await store()];
+    const [key, other] = [freshKey(), freshKey()];
+    const before = await listening(waiter, key);
+    before.stop();
+    // What is said while nobody waits is no news to who does later.
+    await passes(holder, key, waiter);
+    await holder.acquire(key, 'holder', LONG_MS);
+    const place = { id: 'place', more: false };
+    expect(await waiter.acquire(key, 'refused', LONG_MS, place)).toMatchObject({ acquired: false });
+    await holder.release(key, 'holder');
+    // What was said of the key before it is said of the other one has arrived by then.
+    const barrier = await listening(waiter, other);
+    await passes(holder, other, waiter);
+    await eventually(() => expect(barrier.woken()).toBe(1));
+    let woken = 0;
+    const stop = waiter.onFree!(key, () => woken++, 'place');
+    await eventually(() => expect(woken).toBe(1));
+    stop();
+    if (count === 1) expect(await waiter.acquire(key, 'in turn', LONG_MS, place)).toMatchObject({ acquired: true });
+  });
+
   it('hands a lock on as soon as it is given back, however long the waiter would have slept', async () => {
     const [holder, waiter] = [await pod(), await pod(undefined, sleepy)];
     const key = freshKey();
