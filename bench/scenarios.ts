@@ -134,6 +134,7 @@ function renewal(locks: number, mostScripts?: number): Scenario {
   return {
     name: `renewal-${locks}`,
     alike: locks > 1000,
+    unprinted: true,
     targets: Object.entries(most).map(([column, figure]) => ({ row: 'nestjs-fenced-lock', column, most: figure })),
     run: async (setting) => (await import('./renewal/renewal.js')).renewal(setting, locks),
   };
@@ -146,6 +147,7 @@ function outage(fault: 'dead' | 'hung' | 'slow'): Scenario {
   return {
     name: `outage-${fault}`,
     alike: fault !== 'hung',
+    unprinted: true,
     targets: rows.flatMap((row) => [
       { row, column: 'grantedPercent', least: 100 },
       ...Object.entries(most).map(([column, figure]) => ({ row, column, most: figure })),
