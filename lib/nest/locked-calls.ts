@@ -92,12 +92,7 @@ export class LockedCalls {
     });
   }
 
-  #lockFor<T>(
-    instance: unknown,
-    args: unknown[],
-    work: (lock: Lock) => Promise<T>,
-    signal?: AbortSignal,
-  ): Promise<T> {
+  #lockFor<T>(instance: unknown, args: unknown[], work: (lock: Lock) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const { keysOf, options } = this.setup;
     const manager = this.#managerOf(instance);
     return manager.withLock(keysOf(args), signal ? { ...options, signal } : options, work);
