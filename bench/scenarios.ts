@@ -147,7 +147,6 @@ function outage(fault: 'dead' | 'hung' | 'slow'): Scenario {
   return {
     name: `outage-${fault}`,
     alike: fault !== 'hung',
-    unprinted: true,
     targets: rows.flatMap((row) => [
       { row, column: 'grantedPercent', least: 100 },
       ...Object.entries(most).map(([column, figure]) => ({ row, column, most: figure })),
