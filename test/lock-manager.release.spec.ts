@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockLostError } from '../lib/errors.js';
-import { manualLocks, steal, watch } from './support/manual-locks.js';
+import { LockManager } from '../lib/lock-manager.js';
+import { altered, manualLocks, steal, watch } from './support/manual-locks.js';
 
 const LEASE_MS = 29_698;
 
@@ -119,6 +120,49 @@ describe('release', () => {
     expect(released.outcome).toEqual({ value: false });
     expect(warnings).toEqual([expect.stringContaining('release had no clear answer')]);
     expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it('of a lock that was lost comes to an end as well when the store hangs', async () => {
+    const { runtime, memory, store, locks } = manualLocks();
+    const lock = await locks.acquire('a');
+    await steal(memory, 'a');
+    await lock.renew().catch(() => undefined);
+    expect(lock.loss?.reason).toBe('taken');
+    store.fail('release', 'hang');
+    const released = watch(lock.release());
+    await runtime.advance(30_000);
+    expect(released.outcome).toEqual({ value: false });
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it('changes nothing more when its answer comes after it was given up', async () => {
+    const { runtime, store, locks, warnings } = manualLocks();
+    const lock = await locks.acquire('a');
+    store.fail('release', 'hang');
+    const released = watch(lock.release());
+    await runtime.advance(30_000);
+    expect(released.outcome).toEqual({ value: false });
+    expect(warnings).toHaveLength(1);
+    store.fail('release', 'reject');
+    store.heal();
+    await runtime.advance(1);
+    expect(warnings).toHaveLength(1);
+    expect(lock.loss).toBeUndefined();
+  });
+
+  it('and a renewal take a store that throws where it should reject for one that rejects', async () => {
+    const broken = (): never => {
+      throw new Error('not a promise');
+    };
+    const { runtime, memory } = manualLocks();
+    const warnings: string[] = [];
+    const log = { warn: (message: string) => warnings.push(message) };
+    const locks = new LockManager(altered(memory, { renew: broken, release: broken }), { log }, runtime);
+    const lock = await locks.acquire('a');
+    await runtime.advance(10_000);
+    expect(warnings.join()).toContain('renew had no clear answer: Error: not a promise');
+    expect(await lock.release()).toBe(false);
+    expect(warnings.at(-1)).toContain('release had no clear answer: Error: not a promise');
   });
 });
 
