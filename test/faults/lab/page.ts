@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { chartOf } from '../../../bench/chart.js';
 import { withFigures } from '../../../bench/page.js';
 import type { Row, Table } from '../../../bench/table.js';
-import { adapterOf, type Adapter } from './adapters.js';
+import { ADAPTERS, adapterOf, type Adapter } from './adapters.js';
 import { FAULTS, faultOf } from './faults.js';
 import type { Findings } from './findings.js';
-import { readResults, violationsOf, type Result, type Results } from './results.js';
+import { plan, readResults, violationsOf, type Result, type Results } from './results.js';
 import { cellOf } from './words.js';
 
 const PAGE = new URL('../../../docs/reliability.md', import.meta.url);
@@ -28,6 +28,7 @@ export function figuresOf({ run, results }: Results): string {
     '',
     `One run: ${run}.`,
     '',
+    ...notRun(results),
     '## Beside other packages, on three nodes',
     '',
     ...matrix(results, COMPARED),
@@ -57,6 +58,15 @@ export function figuresOf({ run, results }: Results): string {
 
 export function chartsOf({ results }: Results): Record<string, string> {
   return Object.fromEntries(tables(results).map(({ file, table }) => [file, chartOf(table)]));
+}
+
+/** A run that was stopped says what it lacks. */
+function notRun(results: readonly Result[]): string[] {
+  const isDone = (fault: string, adapter: string): boolean =>
+    results.some((result) => result.fault === fault && result.adapter === adapter);
+  const missing = plan(FAULTS, ADAPTERS).filter(([fault, adapter]) => !isDone(fault.id, adapter.id));
+  const faults = [...new Set(missing.map(([{ id }]) => `\`${id}\``))];
+  return faults.length === 0 ? [] : [`It was stopped: of ${faults.join(', ')} it has not all cells.`, ''];
 }
 
 function matrix(results: readonly Result[], ids: readonly string[]): string[] {
