@@ -10,6 +10,8 @@ export interface Order {
   readonly callers: number;
   readonly startsAt: number;
   readonly endsAt: number;
+  /** Whether it is held for about 1 ms, as short as a timer can be; or given back at once. */
+  readonly held: boolean;
   /** Whether everyone who still wants the key then gets it first. */
   readonly drains: boolean;
 }
@@ -62,12 +64,12 @@ export class HandoffCrowd {
   }
 
   /** All uses of the key, in the order in which they began. */
-  async contend(name: string, callers: number, forMs: number, drains = false): Promise<Use[]> {
+  async contend(name: string, callers: number, forMs: number, { held = true, drains = false } = {}): Promise<Use[]> {
     const each = Math.ceil(callers / this.workers.length);
     const startsAt = now() + SOON_MS;
     // A new key for each turn: some of the last one may still want theirs.
     const key = `bench:handoff:${name}:${startsAt}`;
-    const order: Order = { name, key, callers: each, startsAt, endsAt: startsAt + forMs, drains };
+    const order: Order = { name, key, callers: each, startsAt, endsAt: startsAt + forMs, held, drains };
     const busy = this.workers.slice(0, callers / each);
     for (const worker of busy) worker.send({ ...order });
     const answers = await Promise.all(busy.map((worker) => worker.next<Answer>(undefined, forMs + LATE_MS)));

@@ -18,6 +18,8 @@ interface Contender {
   readonly role: Role;
   readonly crowd: HandoffCrowd;
   readonly turns: Turn[];
+  /** Hand-offs per second where the key is given back at once. */
+  readonly atOnce: number[];
   commands: number;
 }
 
@@ -28,7 +30,7 @@ const WARM_UP_MS = 3000;
 const SHORTEST_MS = 50;
 const ROUNDS = 5;
 
-/** `callers` in `processes` processes want one key of one node, again and again, and give it back at once. */
+/** `callers` in `processes` processes want one key of one node, again and again. */
 export async function handoff(setting: Setting, processes: number, callers: number): Promise<Table> {
   const [url = ''] = setting.urls;
   const turnMs = Math.max(SHORTEST_MS, TURN_MS * setting.operations);
@@ -40,23 +42,28 @@ export async function handoff(setting: Setting, processes: number, callers: numb
       crowds.push(await HandoffCrowd.start(Math.min(processes, callers), url, entrants));
     }
     const contenders = crowds.flatMap((crowd) =>
-      crowd.contenders.map((each): Contender => ({ ...each, crowd, turns: [], commands: 0 })),
+      crowd.contenders.map((each): Contender => ({ ...each, crowd, turns: [], atOnce: [], commands: 0 })),
     );
     // Not timed.
     for (const contender of contenders) {
       const { crowd, name, role } = contender;
       // Polling is so slow that it is no matter how well its code is compiled.
       const warmUpMs = role === 'peer' ? 0 : WARM_UP_MS * setting.operations;
-      await crowd.contend(name, callers, Math.max(SHORTEST_MS, warmUpMs), true);
+      await crowd.contend(name, callers, Math.max(SHORTEST_MS, warmUpMs), { held: false, drains: true });
       const count = await CommandCount.start(url);
-      const uses = await crowd.contend(name, callers, Math.max(SHORTEST_MS, COUNTED_MS * setting.operations), true);
+      const uses = await crowd.contend(name, callers, Math.max(SHORTEST_MS, COUNTED_MS * setting.operations), {
+        drains: true,
+      });
       contender.commands = (await count.stop()) / uses.length;
     }
     for (let round = 0; round < rounds(ROUNDS, setting); round++) {
       for (let place = 0; place < contenders.length; place++) {
         // Nobody always follows the same neighbour.
-        const { crowd, name, turns } = contenders[(place + round) % contenders.length]!;
+        const { crowd, name, role, turns, atOnce } = contenders[(place + round) % contenders.length]!;
         turns.push(summary(name, await crowd.contend(name, callers, turnMs), callers, turnMs));
+        if (role === 'peer') continue;
+        const uses = await crowd.contend(name, callers, turnMs / 2, { held: false });
+        atOnce.push(summary(name, uses, callers, turnMs / 2).perSecond);
       }
     }
     return table(processes, callers, contenders, crowds);
@@ -92,7 +99,7 @@ function table(
   return {
     title: `1 node, one key handed on among ${callers} callers in ${processes === 1 ? 'one process' : `${processes} processes`}`,
     about:
-      'Everyone wants the key, gives it back at once, and wants it again. A hand-off is a grant to another caller than the one before; its gap runs from the call of the release to the next ' +
+      'Everyone wants the key, holds it for about 1 ms, as short as a timer can be, gives it back, and wants it again. A hand-off is a grant to another caller than the one before; its gap runs from the call of the release to the next ' +
       'caller having the key. Ratios are to the first row in the same round, medians over the rounds. Commands are those that clients send, a script being one, counted in turns of their own. ' +
       'The last column: grants of the luckiest caller for each of the unluckiest, ∞ where one never gets the key. Each turn is checked for two holders at once.',
     columns: [
@@ -100,25 +107,33 @@ function table(
       { key: 'gap', head: 'gap, ratio', digits: 2 },
       { key: 'gapUs', head: 'gap p50 µs' },
       { key: 'perSecond', head: 'hand-offs per second' },
+      { key: 'atOnce', head: 'given back at once: time per hand-off, ratio', digits: 2 },
       { key: 'commands', head: 'commands per grant', digits: 2 },
       { key: 'fairness', head: 'max/min grants', digits: 2 },
     ],
-    rows: contenders.map((contender) => row(contender, limit!.turns)),
+    rows: contenders.map((contender) => row(contender, limit!)),
     chart: { column: 'perSecond', better: 'higher' },
     leftOut: crowds.flatMap(({ leftOut }) => leftOut),
   };
 }
 
-function row({ name, role, turns, commands }: Contender, limit: readonly Turn[]): Row {
+function row({ name, role, turns, atOnce, commands }: Contender, limit: Contender): Row {
   const median = (figure: (turn: Turn, round: number) => number): number => quantile(turns.map(figure), 0.5);
   return {
     name,
     role,
     figures: {
-      drain: finite(median(({ perSecond }, round) => limit[round]!.perSecond / perSecond)),
-      gap: finite(median(({ gapMs }, round) => gapMs / limit[round]!.gapMs)),
+      drain: finite(median(({ perSecond }, round) => limit.turns[round]!.perSecond / perSecond)),
+      gap: finite(median(({ gapMs }, round) => gapMs / limit.turns[round]!.gapMs)),
       gapUs: finite(median(({ gapMs }) => gapMs) * 1000),
       perSecond: median(({ perSecond }) => perSecond),
+      atOnce:
+        role === 'peer'
+          ? null
+          : quantile(
+              atOnce.map((perSecond, round) => limit.atOnce[round]! / perSecond),
+              0.5,
+            ),
       commands,
       fairness: finite(median(({ fairness }) => fairness)),
     },

@@ -1,5 +1,6 @@
 /** One of the processes that want the same key. Argument: a WorkerSetup. */
 import 'reflect-metadata';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { admit, openProven } from '../entrant.js';
 import type { Locker } from '../locker.js';
 import type { Order, WorkerReady, WorkerSetup } from './crowd.js';
@@ -17,7 +18,7 @@ const { admitted, leftOut } = await admit(entrants, (entrant) =>
 const DRAINED_MS = 3000;
 
 /** Callers who want the key again and again. */
-async function contend(locker: Locker, { key, callers, startsAt, endsAt, drains }: Order): Promise<Use[]> {
+async function contend(locker: Locker, { key, callers, startsAt, endsAt, held, drains }: Order): Promise<Use[]> {
   const uses: Use[] = [];
   const caller = async (who: number): Promise<void> => {
     while (now() < endsAt) {
@@ -25,6 +26,7 @@ async function contend(locker: Locker, { key, callers, startsAt, endsAt, drains 
       await locker.lock(key, async () => {
         use.takenAt = now();
         uses.push(use);
+        if (held) await sleep(1);
         use.leftAt = now();
       });
     }
@@ -36,7 +38,7 @@ async function contend(locker: Locker, { key, callers, startsAt, endsAt, drains 
 }
 
 async function sleepUntil(time: number): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, time - now()));
+  await sleep(time - now());
 }
 
 process.on('message', (order: Order) => {
