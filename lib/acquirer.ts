@@ -7,7 +7,7 @@ import type { Runtime } from './runtime.js';
 import { StoreLink } from './store-link.js';
 import { together } from './stores/joint-answer.js';
 import type { AcquireResult, LockStore } from './stores/lock-store.js';
-import { isRefusal, type Refusal, type Standing } from './waiters.js';
+import { isRefusal, type Quest, type Refusal, type Standing } from './quest.js';
 import type { Watchdog } from './watchdog.js';
 
 type Keys = readonly [string, ...string[]];
@@ -34,6 +34,7 @@ export class Acquirer {
     // A new owner for each attempt: what an earlier one may have left behind can never be taken for this one's.
     const owner = `${this.#instance}/${this.runtime.random.id()}`;
     const sentAt = now(this.runtime.clock);
+    if (standing) standing.owner = owner;
     const asked =
       keys.length === 1 ? this.#ask(keys[0], owner, terms, standing) : this.#askAll(keys, owner, terms, standing);
     // Whatever can wait until the request is on its way does.
@@ -52,6 +53,22 @@ export class Acquirer {
       };
       asked.then(answered, (error: unknown) => answered(unavailable(keys[0], error)));
     });
+  }
+
+  /** For someone who waits. */
+  quest(keys: Keys, terms: LockTerms): Quest<HeldLock> {
+    return new LockQuest(this, keys, terms);
+  }
+
+  /** What an attempt that stood in line has got since it was refused. Nobody has to be asked. */
+  take(keys: Keys, owner: string, terms: LockTerms): HeldLock | undefined {
+    const turn = this.store.take?.(keys[0], owner);
+    if (!turn) return undefined;
+    const { fencingToken, sentAt } = turn;
+    const grant = { keys, fencingToken, sentAt, leaseMs: Math.min(turn.leaseMs, terms.ttlMs) };
+    const link = new StoreLink(this.store, keys, owner, terms.ttlMs);
+    const { events, watchdog, runtime } = this;
+    return new HeldLock(grant, terms, link, events, runtime.clock, watchdog, now(runtime.clock));
   }
 
   #conclude(
@@ -73,10 +90,7 @@ export class Acquirer {
 
   #ask(key: string, owner: string, { ttlMs }: LockTerms, standing?: Standing): Promise<Granted | Refusal> {
     const asked = this.store.acquire(key, owner, ttlMs, standing);
-    return asked.then((result) => {
-      if (standing) standing.inLine = result.inLine === true;
-      return result.acquired ? result : busy(key, result);
-    });
+    return asked.then((result) => (result.acquired ? result : busy(key, result)));
   }
 
   /** All keys or none, in sorted order, so that two callers rarely split them. */
@@ -114,9 +128,29 @@ export class Acquirer {
   }
 }
 
-function busy(key: string, { retryAfterMs, undecided }: Refused = {}): Refusal {
+class LockQuest implements Quest<HeldLock> {
+  constructor(
+    private readonly acquirer: Acquirer,
+    private readonly keys: Keys,
+    private readonly terms: LockTerms,
+  ) {}
+
+  attempt(standing: Standing): Promise<HeldLock | Refusal> {
+    return this.acquirer.attempt(this.keys, this.terms, standing);
+  }
+
+  take(owner: string): HeldLock | undefined {
+    return this.acquirer.take(this.keys, owner, this.terms);
+  }
+
+  discard(late: HeldLock): void {
+    void late.release();
+  }
+}
+
+function busy(key: string, { retryAfterMs, undecided, inLine = false }: Refused = {}): Refusal {
   const error = (waitedMs: number): LockBusyError => new LockBusyError(key, retryAfterMs, waitedMs);
-  return { busyKey: key, retryAfterMs, kind: undecided ? 'undecided' : 'busy', error };
+  return { busyKey: key, retryAfterMs, kind: undecided ? 'undecided' : 'busy', inLine, error };
 }
 
 function unavailable(key: string, cause: unknown): Refusal {

@@ -29,6 +29,8 @@ export interface Grant {
   readonly fencingToken: number;
   /** Read before the winning attempt was sent: the lease counts from here. */
   readonly sentAt: Moment;
+  /** If it is shorter than the ttl at first: then a renewal makes it as long as that, whether or not others follow. */
+  readonly leaseMs?: number;
 }
 
 const RENEWALS_PER_TTL = 3;
@@ -49,6 +51,7 @@ export class HeldLock extends Lock implements Watched {
   readonly #grantedAt: Moment;
   /** Before the last renewal that succeeded was sent, or the grant. */
   #leasedAt: Moment;
+  #leaseMs: number;
   /** When the next renewal is due: so long after that moment. */
   #renewFrom: Moment;
   #renewAfterMs: number;
@@ -75,10 +78,11 @@ export class HeldLock extends Lock implements Watched {
     this.keys = grant.keys;
     this.key = grant.keys[0];
     this.fencingToken = grant.fencingToken;
-    this.#grantedAt = grant.sentAt;
+    this.#grantedAt = grant.leaseMs === undefined ? grant.sentAt : at;
     this.#leasedAt = grant.sentAt;
+    this.#leaseMs = grant.leaseMs ?? terms.ttlMs;
     this.#renewFrom = grant.sentAt;
-    this.#renewAfterMs = terms.ttlMs / RENEWALS_PER_TTL;
+    this.#renewAfterMs = this.#intervalMs;
     watchdog.watch(this, at);
     events.started(this);
     this.#stopListening = link.onLoss?.(() => this.abort('disconnected'));
@@ -136,18 +140,18 @@ export class HeldLock extends Lock implements Watched {
   dueAt(at: Moment): number {
     if (this.#giveUp) return this.#giveUpAt;
     const lostAt = this.#lostAt(at);
-    return this.terms.autoRenew ? Math.min(lostAt, endOf(this.#renewFrom, this.#renewAfterMs, at)) : lostAt;
+    return this.#renews ? Math.min(lostAt, endOf(this.#renewFrom, this.#renewAfterMs, at)) : lostAt;
   }
 
   slackMs(at: Moment): number {
-    if (!this.terms.autoRenew || this.#renewal || this.#giveUp) return 0;
+    if (!this.#renews || this.#renewal || this.#giveUp) return 0;
     // Only a renewal may come early; a lease never ends before its time.
     return endOf(this.#renewFrom, this.#renewAfterMs, at) < this.#lostAt(at) ? this.#renewalSlackMs : 0;
   }
 
   attend(at: Moment): void {
     if (this.#giveUp) return this.#giveUp();
-    if (!this.#isHeld(at) || !this.terms.autoRenew) return;
+    if (!this.#isHeld(at) || !this.#renews) return;
     if (endOf(this.#renewFrom, this.#renewAfterMs, at) - at.monotonic > this.#renewalSlackMs) return;
     if (this.#renewal) this.#renewAgain(at, this.#intervalMs);
     else void this.#startRenewal(at, true);
@@ -156,19 +160,23 @@ export class HeldLock extends Lock implements Watched {
   #isHeld(at: Moment): boolean {
     if (this.#loss || this.#release) return false;
     // The clock decides, not a timer: after a pause the first look already tells.
-    if (endOf(this.#leasedAt, validity(this.terms.ttlMs), at) <= at.monotonic) this.#lose('expired');
+    if (endOf(this.#leasedAt, validity(this.#leaseMs), at) <= at.monotonic) this.#lose('expired');
     else if (endOf(this.#grantedAt, this.terms.maxHoldMs, at) <= at.monotonic) this.#lose('max-hold');
     return !this.#loss;
   }
 
   /** When this lock ends unless renewed, on the monotonic clock. */
   #lostAt(at: Moment): number {
-    const { ttlMs, maxHoldMs } = this.terms;
-    return Math.min(endOf(this.#leasedAt, validity(ttlMs), at), endOf(this.#grantedAt, maxHoldMs, at));
+    const leaseEnd = endOf(this.#leasedAt, validity(this.#leaseMs), at);
+    return Math.min(leaseEnd, endOf(this.#grantedAt, this.terms.maxHoldMs, at));
   }
 
   get #intervalMs(): number {
-    return this.terms.ttlMs / RENEWALS_PER_TTL;
+    return this.#leaseMs / RENEWALS_PER_TTL;
+  }
+
+  get #renews(): boolean {
+    return this.terms.autoRenew || this.#leaseMs < this.terms.ttlMs;
   }
 
   get #renewalSlackMs(): number {
@@ -188,8 +196,7 @@ export class HeldLock extends Lock implements Watched {
       (ours) => this.#renewed(ours, sentAt),
       (error: unknown) => {
         this.#renewal = undefined;
-        const { ttlMs } = this.terms;
-        const soon = Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, ttlMs / RETRIES_PER_TTL));
+        const soon = Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, this.#leaseMs / RETRIES_PER_TTL));
         const at = now(this.clock);
         this.#renewAgain(at, soon);
         this.watchdog.rescheduled(this, at);
@@ -206,10 +213,11 @@ export class HeldLock extends Lock implements Watched {
     if (this.#release || this.#loss) return;
     if (!ours) return this.#lose('taken');
     this.#leasedAt = sentAt;
-    if (this.#renewFrom === sentAt) return;
-    // It took longer than to the next one, which counts from when this one was sent.
+    this.#leaseMs = this.terms.ttlMs;
+    const overtaken = this.#renewFrom !== sentAt;
     this.#renewAgain(sentAt, this.#intervalMs);
-    this.watchdog.rescheduled(this);
+    // It took longer than to the next one, which counts from when this one was sent.
+    if (overtaken) this.watchdog.rescheduled(this);
   }
 
   #lose(reason: LossReason): void {

@@ -9,7 +9,8 @@ import { systemRuntime, type Runtime } from './runtime.js';
 import { SharedLock } from './shared-lock.js';
 import { Shutdown } from './shutdown.js';
 import type { LockState, LockStore } from './stores/lock-store.js';
-import { isRefusal, Waiters, type Refusal, type Standing } from './waiters.js';
+import { isRefusal, type Refusal } from './quest.js';
+import { Waiters } from './waiters.js';
 import { Watchdog } from './watchdog.js';
 
 /** Where the manager says what no caller is there to hear: locks lost, renewals and releases without an answer. */
@@ -158,8 +159,7 @@ export class LockManager {
   }
 
   #queue(keys: SortedKeys, terms: LockTerms): Promise<HeldLock> {
-    const attempt = (standing?: Standing): Promise<HeldLock | Refusal> => this.#acquirer.attempt(keys, terms, standing);
-    return this.#waiters.queue(keys, terms, attempt, (late) => void late.release());
+    return this.#waiters.queue(keys, terms, this.#acquirer.quest(keys, terms));
   }
 
   async #repeat(keys: SortedKeys, terms: LockTerms, first: Refusal): Promise<HeldLock> {

@@ -1,6 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { LockBusyError, LockUnavailableError } from '../lib/errors.js';
+import type { Lock } from '../lib/lock.js';
+import type { AcquireResult, Place } from '../lib/stores/lock-store.js';
 import type { MemoryStore } from '../lib/stores/memory.store.js';
 import { altered, manualLocks, watch } from './support/manual-locks.js';
 
@@ -104,6 +106,18 @@ describe('waiting', () => {
     }
   });
 
+  it('asks nothing of the store while this process itself has the key', async () => {
+    const { runtime, store, locks } = manualLocks(silent);
+    const first = watch(locks.acquire('a', { wait: '1m' }));
+    const second = watch(locks.acquire('a', { wait: '1m' }));
+    await runtime.advance(0);
+    expect(store.calls.acquire).toBe(1);
+    await (first.outcome as { value: Lock }).value.release();
+    await runtime.advance(0);
+    expect(store.calls.acquire).toBe(2);
+    expect(second.outcome).toMatchObject({ value: { held: true } });
+  });
+
   it('is a second longer, at most, when nobody tells that the key is free', async () => {
     const { runtime, memory, locks } = manualLocks(silent);
     await memory.acquire('a', 'someone else', HOUR_MS);
@@ -169,6 +183,161 @@ describe('waiting', () => {
     await runtime.advance(0);
     expect(other.outcome).toMatchObject({ value: { held: true } });
     expect(waiting.outcome).toBe('pending');
+  });
+});
+
+describe('in line at a store that keeps one', () => {
+  /** Keeps everyone waiting, and says so; what it is asked is noted. */
+  function lined() {
+    const asked: { readonly owner: string; readonly place: Place }[] = [];
+    const left: string[] = [];
+    const grants = new Map<string, number>();
+    let answer: AcquireResult = { acquired: false, inLine: true };
+    let delay = Promise.resolve();
+    const { runtime, locks } = manualLocks((memory) =>
+      altered(memory, {
+        acquire: async (_key, owner, _ttlMs, place) => {
+          asked.push({ owner, place: { ...place, wake: () => place!.wake!() } });
+          await delay;
+          return answer;
+        },
+        take: (_key, owner) => {
+          const fencingToken = grants.get(owner);
+          return fencingToken === undefined
+            ? undefined
+            : {
+                fencingToken,
+                sentAt: { monotonic: runtime.clock.monotonic(), wall: runtime.clock.wall() },
+                leaseMs: 1000,
+              };
+        },
+        leave: (_key, owner) => void left.push(owner),
+      }),
+    );
+    return {
+      ...{ runtime, locks, asked, left, grants },
+      say: (next: AcquireResult) => (answer = next),
+      answerAfter: (event: Promise<void>) => {
+        delay = event;
+      },
+    };
+  }
+
+  it('a waiter sleeps until it is told, looks now and then, and each look takes the place of the one before', async () => {
+    const { runtime, locks, asked, grants } = lined();
+    const waiting = watch(locks.acquire('a', { wait: '1h' }));
+    await runtime.advance(20_000);
+    expect(asked.length).toBeGreaterThan(20);
+    expect(asked.length).toBeLessThan(60);
+    asked.forEach(({ place }, index) => expect(place).toMatchObject({ stands: true, after: asked[index - 1]?.owner }));
+    const last = asked.at(-1)!;
+    grants.set(last.owner, 77);
+    const looks = asked.length;
+    last.place.wake!();
+    await runtime.advance(0);
+    expect(waiting.outcome).toMatchObject({ value: { held: true, fencingToken: 77 } });
+    expect(asked).toHaveLength(looks);
+  });
+
+  it('a turn that is told before the attempt is answered is not missed', async () => {
+    const { runtime, locks, asked, grants, answerAfter } = lined();
+    let answered = (): void => undefined;
+    answerAfter(new Promise((resolve) => (answered = resolve)));
+    const waiting = watch(locks.acquire('a', { wait: '1h' }));
+    await runtime.advance(0);
+    grants.set(asked[0]!.owner, 5);
+    asked[0]!.place.wake!();
+    await runtime.advance(0);
+    expect(waiting.outcome).toBe('pending');
+    answered();
+    await runtime.advance(0);
+    expect(waiting.outcome).toMatchObject({ value: { fencingToken: 5 } });
+  });
+
+  it('who is told, and gets nothing for it, asks again in its place', async () => {
+    const { runtime, locks, asked } = lined();
+    watch(locks.acquire('a', { wait: '1h' }));
+    await runtime.advance(0);
+    asked[0]!.place.wake!();
+    await runtime.advance(0);
+    expect(asked).toHaveLength(2);
+    expect(asked[1]!.place.after).toBe(asked[0]!.owner);
+  });
+
+  it('the place goes to the next of the process, and is given up by the last', async () => {
+    const { runtime, locks, asked, left } = lined();
+    const controllers = [new AbortController(), new AbortController()];
+    for (const { signal } of controllers) watch(locks.acquire('a', { wait: '1h', signal }));
+    await runtime.advance(0);
+    expect(asked).toHaveLength(1);
+    controllers[0]!.abort();
+    await runtime.advance(0);
+    expect(left).toEqual([]);
+    expect(asked[1]!.place.after).toBe(asked[0]!.owner);
+    controllers[1]!.abort();
+    await runtime.advance(0);
+    expect(left).toEqual([asked[1]!.owner]);
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it('the place is given up where the next one wants other keys as well, and stands in no line', async () => {
+    const { runtime, locks, asked, left } = lined();
+    const controller = new AbortController();
+    watch(locks.acquire('a', { wait: '1h', signal: controller.signal }));
+    watch(locks.acquire(['a', 'b'], { wait: '1h' }));
+    await runtime.advance(0);
+    controller.abort();
+    await runtime.advance(0);
+    expect(left).toEqual([asked[0]!.owner]);
+    expect(asked[1]!.place).toMatchObject({ stands: false, after: undefined });
+  });
+
+  it('the place of an attempt that is still on its way when its waiter leaves is given up once it is answered', async () => {
+    const { runtime, locks, asked, left, answerAfter } = lined();
+    let answered = (): void => undefined;
+    answerAfter(new Promise((resolve) => (answered = resolve)));
+    const controller = new AbortController();
+    watch(locks.acquire('a', { wait: '1h', signal: controller.signal }));
+    await runtime.advance(0);
+    controller.abort();
+    await runtime.advance(0);
+    expect(left).toEqual([]);
+    answered();
+    await runtime.advance(0);
+    expect(left).toEqual([asked[0]!.owner]);
+  });
+
+  it('a place that an attempt without an answer may have left is taken by the next, which follows soon', async () => {
+    const { runtime, locks, asked, answerAfter } = lined();
+    answerAfter(Promise.reject(new Error('no answer')));
+    watch(locks.acquire('a', { wait: '1h' }));
+    await runtime.advance(50);
+    expect(asked.length).toBeGreaterThan(1);
+    expect(asked[1]!.place.after).toBe(asked[0]!.owner);
+    answerAfter(Promise.resolve());
+  });
+
+  it('who is refused without a place waits for the key to come free, and tries again to stand in line', async () => {
+    const { runtime, locks, asked, say } = lined();
+    say({ acquired: false });
+    watch(locks.acquire('a', { wait: '1h' }));
+    await runtime.advance(1000);
+    expect(asked.length).toBeGreaterThan(1);
+    for (const { place } of asked) expect(place).toMatchObject({ stands: true, after: undefined });
+  });
+
+  it('a turn is a lock for a short while at first: it is renewed once, also where nobody asked for renewal', async () => {
+    const { runtime, locks, asked, grants } = lined();
+    const waiting = watch(locks.acquire('a', { wait: '1h', ttl: '1m', autoRenew: false }));
+    await runtime.advance(0);
+    grants.set(asked[0]!.owner, 5);
+    asked[0]!.place.wake!();
+    await runtime.advance(0);
+    const { value: lock } = waiting.outcome as { value: Lock };
+    expect(lock.remaining).toBeLessThanOrEqual(1000);
+    // The store behind it knows nothing of this lock, so it says that it is someone else's.
+    await runtime.advance(500);
+    expect(lock.loss).toMatchObject({ reason: 'taken' });
   });
 });
 

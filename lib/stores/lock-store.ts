@@ -1,22 +1,35 @@
+import type { Moment } from '../deadline.js';
+
 /** The answer to one attempt. */
 export type AcquireResult =
-  | { readonly acquired: true; readonly fencingToken: number; readonly inLine?: boolean }
+  | { readonly acquired: true; readonly fencingToken: number }
   | {
       readonly acquired: false;
       /** The longest the present holder can keep the key without renewing. */
       readonly retryAfterMs?: number;
-      /** The place that was given stands in line from now on, and is told when it is its turn. */
+      /** It stands in line from now on, and is told when it is its turn. */
       readonly inLine?: boolean;
       /** Nobody is known to hold the key: several asked at once and split the votes. Ask again after a short, random time. */
       readonly undecided?: true;
     };
 
-/** Someone who waits for a key, and is to be told when it comes free or it is their turn. */
+/** A grant to an attempt that had been refused, but stood in line. */
+export interface Turn {
+  readonly fencingToken: number;
+  /** Before that was sent: the lease counts from here, though it was granted later. */
+  readonly sentAt: Moment;
+  /** Shorter than the ttl: whoever does not make it longer in time, by renewing, is taken for dead. */
+  readonly leaseMs: number;
+}
+
+/** Someone who waits for a key. */
 export interface Place {
-  /** In line for the key, where the store keeps one: the same for all that this process asks of it. Without it they stand in no line. */
-  readonly id?: string;
-  /** Whether more of this process wait for it: a grant then puts it at the end of the line again. */
-  readonly more: boolean;
+  /** Whether to stand in line for it, where the store keeps a line. */
+  readonly stands?: boolean;
+  /** The owner of the attempt before this one, whose place in line this one takes. */
+  readonly after?: string | undefined;
+  /** Told to who stands in line: it is their turn, or may have been. Asking again then brings the lock. */
+  wake?(): void;
 }
 
 /** What a store knows about a key at one moment. */
@@ -40,8 +53,8 @@ export interface LockState {
  */
 export interface LockStore {
   /**
-   * One attempt, for `ttlMs`. Rejects with `LockUnavailableError` when it cannot decide. A store with `leave` may keep a line: the answer to an attempt with a place in it says
-   * whether it stands there. The key is kept for a moment for whoever is first when it is given back.
+   * One attempt, for `ttlMs`. Rejects with `LockUnavailableError` when it cannot decide. A store with `leave` may keep a line: the answer to an attempt that stands says
+   * whether it stands in it. The key is kept for a moment for whoever is first when it is given back.
    */
   acquire(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult>;
 
@@ -70,13 +83,19 @@ export interface LockStore {
   inspect?(key: string): Promise<LockState>;
 
   /**
-   * Calls `wake` when the key may have come free, or it may be this place's turn; returns the unsubscribe function. Who listens and has then been refused with a
-   * place is told of one release. Losing a wake-up is allowed, and so is one too many.
+   * Calls `wake` when the key may have come free, or the owner of this attempt can stand in line by now; returns the unsubscribe function. Who
+   * listens and has then been refused with a place is told of one release. Losing a wake-up is allowed, and so is one too many.
    */
-  onFree?(key: string, wake: () => void, place?: string): () => void;
+  onFree?(key: string, wake: () => void, owner?: string): () => void;
 
-  /** Gives a place in line up. It never throws: a place that stays costs those behind it a moment. */
-  leave?(key: string, place: string): void;
+  /**
+   * The turn that the attempt of this owner has got meanwhile, if there is one to rely on: then the key is its owner's. Without it, or where it returns nothing, asking again is
+   * the only way.
+   */
+  take?(key: string, owner: string): Turn | undefined;
+
+  /** Gives up the place in line of an attempt. It never throws: a place that stays costs those behind it a moment. */
+  leave?(key: string, owner: string): void;
 
   /**
    * Calls `lost` as soon as the store knows by itself that the owner has the key no longer, before any renewal asks; returns the unsubscribe function. For

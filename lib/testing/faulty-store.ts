@@ -26,6 +26,7 @@ export class FaultyStore implements LockStore {
   readonly raise?: NonNullable<LockStore['raise']>;
   readonly inspect?: NonNullable<LockStore['inspect']>;
   readonly onFree?: NonNullable<LockStore['onFree']>;
+  readonly take?: NonNullable<LockStore['take']>;
   readonly leave?: NonNullable<LockStore['leave']>;
   readonly onLoss?: NonNullable<LockStore['onLoss']>;
   readonly close?: NonNullable<LockStore['close']>;
@@ -36,8 +37,9 @@ export class FaultyStore implements LockStore {
     // It has what the inner store has, no more: a store without `raise` stays one.
     if (inner.raise) this.raise = (...args) => this.#call('raise', () => inner.raise!(...args));
     if (inner.inspect) this.inspect = (key) => this.#call('inspect', () => inner.inspect!(key));
-    if (inner.onFree) this.onFree = (key, wake, place) => inner.onFree!(key, wake, place);
-    if (inner.leave) this.leave = (key, place) => inner.leave!(key, place);
+    if (inner.onFree) this.onFree = (key, wake, owner) => inner.onFree!(key, wake, owner);
+    if (inner.take) this.take = (key, owner) => inner.take!(key, owner);
+    if (inner.leave) this.leave = (key, owner) => inner.leave!(key, owner);
     if (inner.onLoss) this.onLoss = (key, owner, lost) => inner.onLoss!(key, owner, lost);
     if (inner.close) this.close = () => inner.close!();
     if (inner.together) this.together = (ask) => inner.together!(ask);

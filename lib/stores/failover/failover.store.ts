@@ -14,8 +14,9 @@ const MOST_CHANGES = 3;
 
 /** Redis, with a fallback that stands in for it while it is away. docs/failover.md has the protocol, and why no two holders meet. */
 export class FailoverStore implements LockStore {
+  // It has no `take`: a turn has a token that Redis counted on by itself; one that is above what Postgres gave out is only had by asking.
   readonly #holds: Holds;
-  readonly leave?: (key: string, place: string) => void;
+  readonly leave?: (key: string, owner: string) => void;
 
   constructor(
     private readonly redis: PrimaryStore,
@@ -24,7 +25,7 @@ export class FailoverStore implements LockStore {
     private readonly runtime: Runtime,
   ) {
     this.#holds = new Holds(runtime.clock);
-    if (redis.leave) this.leave = (key, place) => redis.leave!(key, place);
+    if (redis.leave) this.leave = (key, owner) => redis.leave!(key, owner);
   }
 
   acquire(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult> {
@@ -77,8 +78,8 @@ export class FailoverStore implements LockStore {
     return state === 'DRAINING' && !onPostgres.locked ? this.redis.inspect!(key) : onPostgres;
   }
 
-  onFree(key: string, wake: () => void, place?: string): () => void {
-    const stops = [this.redis.onFree?.(key, wake, place), this.postgres.onFree?.(key, wake)];
+  onFree(key: string, wake: () => void, owner?: string): () => void {
+    const stops = [this.redis.onFree?.(key, wake, owner), this.postgres.onFree?.(key, wake)];
     return () => stops.forEach((stop) => stop?.());
   }
 

@@ -1,7 +1,7 @@
 import { LockUnavailableError } from '../../errors.js';
-import type { AcquireResult, Place } from '../lock-store.js';
+import type { AcquireResult } from '../lock-store.js';
 import { Consent } from './consent.js';
-import type { LockNode, NodeReply, NodeRequest } from './lock-node.js';
+import type { LockNode, NodeReply, NodeRequest, TurnEar } from './lock-node.js';
 import type { NodeGroup } from './node-group.js';
 import { Round } from './round.js';
 import { mostOfOneHolder } from './tally.js';
@@ -14,8 +14,8 @@ export class Attempt extends Round<AcquireResult> {
   constructor(
     group: NodeGroup,
     request: NodeRequest,
-    /** The place in line it asks for, if any. */
-    private readonly place: Place | undefined,
+    /** Where it is expected to get its turn, if it stands in line while it is refused. */
+    private readonly turns?: TurnEar,
   ) {
     super(group, request);
   }
@@ -39,6 +39,8 @@ export class Attempt extends Round<AcquireResult> {
   }
 
   protected override gaveUp(error: unknown): void {
+    // What it may still get is undone, so it must not be taken for a turn.
+    this.turns?.forget(this.request.owner);
     this.#abandon(this.group.nodes);
     super.gaveUp(error);
   }
@@ -72,8 +74,8 @@ export class Attempt extends Round<AcquireResult> {
   }
 
   #grant(fencingToken: number): AcquireResult {
-    const { place } = this;
-    return place?.id ? { acquired: true, fencingToken, inLine: place.more } : { acquired: true, fencingToken };
+    this.turns?.forget(this.request.owner);
+    return { acquired: true, fencingToken };
   }
 
   #refused(undecided: boolean): AcquireResult {
@@ -83,7 +85,7 @@ export class Attempt extends Round<AcquireResult> {
     this.#abandon(this.group.nodes.filter((node) => !refusedBy.includes(node)));
     if (undecided) return { acquired: false, undecided: true };
     const retryAfterMs = this.#freeAfterMs();
-    const inLine = this.place?.id ? { inLine: true } : {};
+    const inLine = this.turns ? { inLine: true } : {};
     return retryAfterMs > 0 ? { acquired: false, retryAfterMs, ...inLine } : { acquired: false, ...inLine };
   }
 

@@ -11,15 +11,23 @@ function tagged(key: string): string {
   return `lock:{${ANY_SPECIAL.test(key) ? key.replace(SPECIAL, encodeURIComponent) : key}}`;
 }
 
+/** Those that look at who waits. */
+export const WITH_LINE: ReadonlySet<NodeVerb> = new Set(['queue', 'leave', 'release']);
+
 /** Where it is said that the key has come free, and whose it was; as a key, the line of those who wait for it. */
 export function freeChannel(key: string): string {
   return `${tagged(key)}:free`;
 }
 
+/** Where it is said whose turn it is: one channel for each process, under the name that its owners begin with. node-lua.ts makes the same of the name of a line. */
+export function turnChannel(prefix: string, owner: string): string {
+  const end = owner.indexOf('/');
+  return `${prefix}lock:turn:${end < 0 ? owner : owner.slice(0, end)}`;
+}
+
 /** Adds the names a request needs. */
 export function pushKeyNames(names: string[], key: string, verb: NodeVerb): void {
   const lock = tagged(key);
-  if (verb === 'release' || verb === 'leave') names.push(lock, `${lock}:free`);
-  else names.push(lock, `${lock}:fence`);
-  if (verb === 'queue') names.push(`${lock}:free`);
+  names.push(lock, `${lock}:fence`);
+  if (WITH_LINE.has(verb)) names.push(`${lock}:free`);
 }

@@ -1,3 +1,6 @@
+import type { Moment } from '../../deadline.js';
+import type { Place, Turn } from '../lock-store.js';
+
 /** What a node can be asked. To queue is to acquire with a place in line. To undo is to release what was never held: nobody is told. */
 export type NodeVerb =
   'acquire' | 'queue' | 'leave' | 'commit' | 'renew' | 'heal' | 'release' | 'undo' | 'inspect' | 'mark';
@@ -10,7 +13,7 @@ export interface NodeRequest {
   readonly ms: number;
   /** The proposal of an acquire, the token of a commit or a heal. */
   readonly token: number;
-  /** Of a `queue`: the place, after a + if more of the same process wait, or a -. Without a place it joins no line, but is told when the key comes free. */
+  /** Of a `queue`: a +, then the owner whose place in line it takes, if any. Empty: it joins no line, but is told when the key comes free. */
   readonly place?: string;
 }
 
@@ -36,6 +39,17 @@ export interface Asker {
   late(node: LockNode, reply: NodeReply): void;
 }
 
+/** What is heard of the turns of those who stand in line at a node. */
+export interface TurnEar {
+  /** Listens from now on for turns of this owner's process; calls `wake` whenever it begins to hear. Returns what ends that. */
+  listen(owner: string, wake: () => void): () => void;
+  /** Whether the turn of an attempt that is to be sent now will be heard; who does not hear must not stand in line. */
+  expect(owner: string, sentAt: Moment, ttlMs: number, place: Place): boolean;
+  /** The turn that this attempt has got, if it can be relied on. It is expected no longer. */
+  take(owner: string, at: Moment): Turn | undefined;
+  forget(owner: string): void;
+}
+
 /**
  * One node that keeps locks: the seam between the protocol and its transport. A request is carried out at most once, at any time after it was sent, or never.
  */
@@ -43,13 +57,15 @@ export interface LockNode {
   readonly name: string;
   /** Whether it is not connected, or has left something without an answer for too long. */
   readonly out?: boolean;
-  /** Whether those who listen to this key are told of it at present. Who does not hear when it is their turn must not stand in line. */
+  /** Where it is heard whose turn it is. */
+  readonly turns?: TurnEar;
+  /** Whether those who listen to this key are told of it at present. */
   hears?(key: string): boolean;
   /**
    * Sends one request. The asker hears of it once, `late` aside, and never before this returns. With `spare` the others suffice: while it is out it is not asked then.
    */
   send(request: NodeRequest, timeoutMs: number, asker: Asker, spare?: boolean): void;
-  /** Calls `told` with what a release says (the owner, or whom the key is kept for), or with nothing when that may have been missed; returns the unsubscribe function. */
+  /** Calls `told` with the owner whose release freed the key, or with nothing when that may have been missed; returns the unsubscribe function. */
   onFree?(key: string, told: (owner: string | undefined) => void): () => void;
   /** Until `uncork`, requests are gathered to go out together. */
   cork?(): void;

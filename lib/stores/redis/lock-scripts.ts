@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { MARKER_KEY, pushKeyNames } from './key-names.js';
+import { MARKER_KEY, pushKeyNames, WITH_LINE } from './key-names.js';
 import type { NodeRequest, NodeVerb } from './lock-node.js';
 import { BODIES, GUARDED_BODIES, QUARANTINE } from './node-lua.js';
 
@@ -41,26 +41,29 @@ export class LockScripts {
     quarantineMs: number,
     /** How long a fence outlives its last lock. */
     private readonly retentionMs: number,
+    isCluster = false,
   ) {
     const guarded = quarantineMs > 0;
     const bodies = guarded ? GUARDED_BODIES : BODIES;
+    // A node of a Cluster does not know who listens at the others.
+    const handing = `\nlocal retention, unheard = ${retentionMs}, ${isCluster ? -1 : 0}`;
     const prelude = guarded ? `local quarantine = ${quarantineMs}${QUARANTINE}` : '';
     this.#guarded = guarded;
     this.#lone = mapValues(bodies, (body) =>
-      script(`${body.includes('quarantined()') ? prelude : ''}
-  local lock, other, line = KEYS[1], KEYS[2], KEYS[3]
+      script(`${body.includes('quarantined()') ? prelude : ''}${body.includes('retention') ? handing : ''}
+  local lock, fence, line = KEYS[1], KEYS[2], KEYS[3]
   local owner, ms, token, keep, place = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]${body}`),
     );
     const functions = Object.entries(bodies).map(
-      ([verb, body]) => `\nfunction serve.${verb}(lock, other, line, owner, ms, token, keep, place)${body}\nend`,
+      ([verb, body]) => `\nfunction serve.${verb}(lock, fence, line, owner, ms, token, keep, place)${body}\nend`,
     );
     const widths = Object.entries(OWN_ARGUMENTS).map(([verb, width]) => `${verb} = ${width}`);
-    this.#many = script(`${prelude}
-local serve, widths = {}, { ${widths.join(', ')} }${functions.join('')}
+    this.#many = script(`${prelude}${handing}
+local serve, widths, lined = {}, { ${widths.join(', ')} }, { ${[...WITH_LINE].map((verb) => `${verb} = true`).join(', ')} }${functions.join('')}
 local replies, key, arg, KEYS, ARGV = {}, 1, 1, KEYS, ARGV
 while arg < #ARGV do
   local verb, ms, keep, last = ARGV[arg], ARGV[arg + 1], ARGV[arg + 2], #replies + ARGV[arg + 3]
-  local answer, width, keyWidth = serve[verb], widths[verb], verb == 'queue' and 3 or 2
+  local answer, width, keyWidth = serve[verb], widths[verb], lined[verb] and 3 or 2
   arg = arg + 4
   for request = #replies + 1, last do
     -- One request that fails, say on a key of the wrong type, must not take the others down with it.

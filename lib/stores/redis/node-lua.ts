@@ -1,31 +1,39 @@
 import type { NodeVerb } from './lock-node.js';
 
-/** The value of a lock that nobody has, but somebody is to get: then comes the place. */
-export const KEPT_FOR = 'kept for/';
-/** How long a key is kept for whoever is first in line: what a place whose process has died costs those behind it. */
-const CLAIM_MS = 500;
+/**
+ * For how long whoever is first in line gets a key, unless it is for less; then they renew it. Lower loses it to a busy event loop, higher makes those behind wait longer for one
+ * whose process hangs.
+ */
+export const TURN_MS = 5000;
 /** How long a line outlasts the last who joined it. */
 const LINE_MS = 60_000;
 
 /** The end of a grant: the fence. It is above the last one nearly always, so it is written first, and looked at then. */
 const GRANT = `
-  local passed, granted = tonumber(redis.call('SET', other, token, 'PX', keep, 'GET') or 0), tonumber(token)
+  local passed, granted = tonumber(redis.call('SET', fence, token, 'PX', keep, 'GET') or 0), tonumber(token)
   if passed >= granted then
     granted = passed + 1
     -- not tostring(): it loses digits above 1e14
-    redis.call('SET', other, string.format('%.0f', granted), 'PX', keep)
+    redis.call('SET', fence, string.format('%.0f', granted), 'PX', keep)
   end
   return granted`;
 
 /**
- * The line for a key stands under the name of its channel, as text: the places in it, in order. Where it is empty but there, somebody listens who stands in no line.
+ * The line for a key stands under the name of its channel, as text: the attempts in it, in order, each as its owner, a slash, and for how many ms it is to get the key. Where it is empty
+ * but there, somebody listens who stands in no line. The first whose process hears of it gets the key, as theirs, with the next token; without a fence to count on, they have to ask for one.
  * A user without access to channels loses wake-ups, not the release.
  */
-const KEEP_FOR_FIRST = `
-    local first = string.match(waiting, '^%S+')
-    redis.call('SET', line, string.sub(waiting, #first + 2), 'PX', ${LINE_MS})
-    redis.call('SET', lock, '${KEPT_FOR}' .. first, 'PX', ${CLAIM_MS})
-    redis.pcall('PUBLISH', line, '${KEPT_FOR}' .. first)`;
+const HAND_TO_FIRST = `
+    local passed, channel = tonumber(redis.call('GET', fence)), string.match(line, '^(.*)lock:{') .. 'lock:turn:'
+    local token, first, turnMs, next = passed and string.format('%.0f', passed + 1), nil, nil, nil
+    repeat
+      first, turnMs, next = string.match(waiting, '^(%S+)/(%d+) ?()')
+      waiting = string.sub(waiting, next)
+      redis.call('SET', lock, first, 'PX', turnMs)
+      local heard = redis.pcall('PUBLISH', channel .. string.match(first, '^[^/]*'), token and first .. ' ' .. token or first)
+    until heard ~= unheard or waiting == ''
+    redis.call('SET', line, waiting, 'PX', ${LINE_MS})
+    if token then redis.call('SET', fence, token, 'PX', retention) end`;
 
 const HAND_ON = `
   if not waiting then
@@ -33,15 +41,11 @@ const HAND_ON = `
   elseif waiting == '' then
     redis.call('DEL', lock, line)
     redis.pcall('PUBLISH', line, owner)
-  else${KEEP_FOR_FIRST}
+  else${HAND_TO_FIRST}
   end`;
 
-const FORGET_PLACE = `
-  local at, last = string.find(waiting, id, 1, true)
-  if at then waiting = string.gsub(string.sub(waiting, 1, at - 1) .. string.sub(waiting, last + 2), ' $', '') end`;
-
 /**
- * What a node does for each verb, in Lua. `lock` is a key, `other` the key of its fence or, for a release, of its line.
+ * What a node does for each verb, in Lua. `lock` is a key, `fence` that of its last token, `line` that of its line.
  * `ms` is for the lock, `keep` for the fence.
  * A yes is returned as its value alone, since a nested reply costs the client as much as all the rest; everything else as a status (0 no, 2 in quarantine)
  * and a value.
@@ -53,49 +57,58 @@ export const BODIES: Record<NodeVerb, string> = {
   end${GRANT}`,
 
   queue: `
-  local id, holder, listed = string.sub(place, 2), redis.call('GET', lock), redis.call('GET', line)
+  local before, holder, listed = string.sub(place, 2), redis.call('GET', lock), redis.call('GET', line)
   local waiting = listed or ''
-  if not holder and waiting ~= '' and string.match(waiting, '^%S+') ~= id then${KEEP_FOR_FIRST}
-    holder, waiting = '${KEPT_FOR}' .. first, string.sub(waiting, #first + 2)
+  if not holder and waiting ~= '' and string.match(waiting, '^(%S+)/') ~= before then${HAND_TO_FIRST}
+    holder = first
   end
-  if holder and holder ~= '${KEPT_FOR}' .. id then
-    if not string.find(waiting, id, 1, true) then waiting = waiting == '' and id or waiting .. ' ' .. id end
+  local at, last = nil, nil
+  if before ~= '' then at, last = string.find(waiting, before .. '/', 1, true) end
+  if holder and holder ~= before then
+    if at then
+      waiting = string.sub(waiting, 1, at - 1) .. owner .. string.sub(waiting, last)
+    elseif place ~= '' then
+      waiting = waiting .. (waiting == '' and '' or ' ') .. owner .. '/' .. math.min(ms, ${TURN_MS})
+    end
     redis.call('SET', line, waiting, 'PX', ${LINE_MS})
     return { 0, { holder, redis.call('PTTL', lock) } }
   end
   redis.call('SET', lock, owner, 'PX', ms)
-  if id ~= '' then${FORGET_PLACE}
-    if string.sub(place, 1, 1) == '+' then waiting = waiting == '' and id or waiting .. ' ' .. id end
-    if listed or waiting ~= '' then redis.call('SET', line, waiting, 'PX', ${LINE_MS}) end
+  if at then
+    local next = string.match(waiting, '^%d+ ?()', last + 1)
+    redis.call('SET', line, string.sub(waiting, next), 'PX', ${LINE_MS})
   end${GRANT}`,
 
   leave: `
-  local line, id, waiting = other, owner, redis.call('GET', other)
-  if waiting then${FORGET_PLACE}
+  local waiting = redis.call('GET', line)
+  local at, last = string.find(waiting or '', owner .. '/', 1, true)
+  if at then
+    local next = string.match(waiting, '^%d+ ?()', last + 1)
+    waiting = string.gsub(string.sub(waiting, 1, at - 1) .. string.sub(waiting, next), ' $', '')
     redis.call('SET', line, waiting, 'PX', ${LINE_MS})
   end
-  if redis.call('GET', lock) == '${KEPT_FOR}' .. id then${HAND_ON}
+  if redis.call('GET', lock) == owner then${HAND_ON}
   end
   return 0`,
 
   heal: `
   if not redis.call('SET', lock, owner, 'NX', 'PX', ms) then return { 0, 0 } end
-  local passed = redis.call('GET', other)
+  local passed = redis.call('GET', fence)
   if passed and tonumber(passed) > tonumber(token) then token = passed end
-  redis.call('SET', other, token, 'PX', keep)
+  redis.call('SET', fence, token, 'PX', keep)
   return 0`,
 
   renew: `
   if redis.call('GET', lock) ~= owner then return { 0, 0 } end
   redis.call('PEXPIRE', lock, ms)
-  redis.call('PEXPIRE', other, keep)
-  return tonumber(redis.call('GET', other) or 0)`,
+  redis.call('PEXPIRE', fence, keep)
+  return tonumber(redis.call('GET', fence) or 0)`,
 
   commit: `
   if redis.call('GET', lock) ~= owner then return { 0, 0 } end
-  local passed = tonumber(redis.call('GET', other) or 0)
+  local passed = tonumber(redis.call('GET', fence) or 0)
   if passed > tonumber(token) then return { 0, passed } end
-  redis.call('SET', other, token, 'PX', keep + math.max(redis.call('PTTL', lock), 0))
+  redis.call('SET', fence, token, 'PX', keep + math.max(redis.call('PTTL', lock), 0))
   return 0`,
 
   release: `
@@ -104,7 +117,7 @@ export const BODIES: Record<NodeVerb, string> = {
     redis.call('SET', lock, 'released/' .. owner, 'PX', ms)
     return 0
   end
-  local line, waiting = other, redis.call('GET', other)${HAND_ON}
+  local waiting = redis.call('GET', line)${HAND_ON}
   return 0`,
 
   undo: `
@@ -113,7 +126,7 @@ export const BODIES: Record<NodeVerb, string> = {
   return 0`,
 
   inspect: `
-  local holder, passed = redis.call('GET', lock), tonumber(redis.call('GET', other) or 0)
+  local holder, passed = redis.call('GET', lock), tonumber(redis.call('GET', fence) or 0)
   if not holder then return { 0, passed } end
   return { 1, { holder, redis.call('PTTL', lock), passed } }`,
 

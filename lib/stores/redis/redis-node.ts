@@ -1,4 +1,5 @@
 import type { Timers } from '../../runtime.js';
+import { Channels } from './channels.js';
 import { Debts } from './debts.js';
 import { Flight, type Pending } from './flight.js';
 import type { Asker, LockNode, NodeRequest } from './lock-node.js';
@@ -9,6 +10,7 @@ import type { RedisClient } from './redis-client.js';
 import { CONNECTION_LOST, reason, toReply } from './script-answer.js';
 import { Silence } from './silence.js';
 import { TickBatch } from './tick-batch.js';
+import { Turns } from './turns.js';
 
 export interface RedisNodeTerms {
   readonly name: string;
@@ -29,6 +31,8 @@ export class RedisNode implements LockNode {
   readonly name: string;
   readonly #scripts: LockScripts;
   readonly #silence: Silence | undefined;
+  readonly turns: Turns;
+  readonly #channels: Channels;
   readonly #free: FreeChannel;
   readonly #tick: TickBatch;
   /** Requests on their way. */
@@ -48,9 +52,11 @@ export class RedisNode implements LockNode {
     private readonly timers: Timers,
   ) {
     this.name = terms.name;
-    this.#scripts = new LockScripts(terms.quarantineMs, terms.retentionMs);
+    this.#scripts = new LockScripts(terms.quarantineMs, terms.retentionMs, client.isCluster);
     if (terms.own) this.#silence = new Silence(client, timers);
-    this.#free = new FreeChannel(client, timers);
+    this.#channels = new Channels(client);
+    this.#free = new FreeChannel(this.#channels, timers);
+    this.turns = new Turns(this.#channels);
     const send = (batch: readonly Pending[]): void => this.#run(batch);
     this.#tick = new TickBatch(send, () => this.#open, client.isCluster === true);
     client.on('error', this.#onError);
@@ -112,6 +118,7 @@ export class RedisNode implements LockNode {
   async close(): Promise<void> {
     this.#silence?.end();
     this.#free.close();
+    this.#channels.close();
     if (this.terms.own) {
       if (this.client.status === 'ready') await this.#quit();
       this.client.disconnect();

@@ -1,10 +1,11 @@
+import { now } from '../../deadline.js';
 import type { Runtime } from '../../runtime.js';
 import type { PrimaryStore } from '../failover/primary-store.js';
-import type { AcquireResult, LockState, Place } from '../lock-store.js';
+import type { AcquireResult, LockState, Place, Turn } from '../lock-store.js';
 import { Attempt } from './attempt.js';
 import { Consent, Renewal } from './consent.js';
-import { agreeing, ofPlace } from './free-channel.js';
-import type { LockNode, NodeRequest } from './lock-node.js';
+import { agreeing } from './free-channel.js';
+import type { LockNode, NodeRequest, TurnEar } from './lock-node.js';
 import { NodeGroup } from './node-group.js';
 import { Look } from './tally.js';
 
@@ -32,7 +33,9 @@ export class RedlockStore implements PrimaryStore {
   #lead = 0;
   #toldUncovered = false;
   /** With one node there is one line. Several nodes would each keep another, and lead each other's first ones in at the same time. */
-  readonly leave?: (key: string, place: string) => void;
+  readonly #turns: TurnEar | undefined;
+  readonly take?: (key: string, owner: string) => Turn | undefined;
+  readonly leave?: (key: string, owner: string) => void;
 
   constructor(
     private readonly nodes: readonly LockNode[],
@@ -41,21 +44,23 @@ export class RedlockStore implements PrimaryStore {
   ) {
     this.#group = new NodeGroup(nodes, terms.nodeTimeoutMs, runtime.clock);
     const [lone] = nodes;
-    // If it does not get there, its turn passes by.
-    if (nodes.length === 1 && lone) this.leave = (key, place) => this.#group.tell(lone, 'leave', key, place);
+    if (nodes.length === 1 && lone?.turns) {
+      const turns = (this.#turns = lone.turns);
+      this.take = (_key, owner) => turns.take(owner, now(runtime.clock));
+      this.leave = (key, owner) => {
+        turns.forget(owner);
+        this.#group.tell(lone, 'leave', key, owner); // if it does not get there, its turn passes by
+      };
+    }
   }
 
   acquire(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult> {
     if (ttlMs > this.terms.quarantineMs) this.#tellUncovered(ttlMs);
-    const token = this.#propose();
+    if (!place) return this.#ask('acquire', key, owner, ttlMs);
+    if (place.stands && this.#turns) return this.#stand(this.#turns, key, owner, ttlMs, place);
     // Who does not hear yet asks again as soon as it does.
-    if (!place || !this.nodes.some((node) => node.hears?.(key))) {
-      return new Attempt(this.#group, { verb: 'acquire', key, owner, ms: ttlMs, token }, undefined).ask(this.nodes);
-    }
-    const standing = this.leave ? place : undefined;
-    const wish = `${standing?.more ? '+' : '-'}${standing?.id ?? ''}`;
-    const request: NodeRequest = { verb: 'queue', key, owner, ms: ttlMs, token, place: wish };
-    return new Attempt(this.#group, request, standing).ask(this.nodes);
+    if (!this.nodes.some((node) => node.hears?.(key))) return this.#ask('acquire', key, owner, ttlMs);
+    return this.#ask('queue', key, owner, ttlMs, '');
   }
 
   renew(key: string, owner: string, ttlMs: number): Promise<boolean> {
@@ -91,8 +96,9 @@ export class RedlockStore implements PrimaryStore {
     }
   }
 
-  onFree(key: string, wake: () => void, place?: string): () => void {
-    const told = this.leave ? ofPlace(place, wake) : agreeing(this.#group.quorum, wake);
+  onFree(key: string, wake: () => void, owner?: string): () => void {
+    if (owner !== undefined && this.#turns) return this.#turns.listen(owner, wake);
+    const told = agreeing(this.#group.quorum, wake);
     const stops = this.nodes.map((node) => node.onFree?.(key, told));
     return () => stops.forEach((stop) => stop?.());
   }
@@ -103,6 +109,29 @@ export class RedlockStore implements PrimaryStore {
 
   async close(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.close()));
+  }
+
+  #stand(turns: TurnEar, key: string, owner: string, ttlMs: number, place: Place): Promise<AcquireResult> {
+    const { after = '' } = place;
+    turns.forget(after);
+    const isHeard = turns.expect(owner, now(this.runtime.clock), ttlMs, place);
+    return isHeard
+      ? this.#ask('queue', key, owner, ttlMs, `+${after}`, turns)
+      : this.#ask('acquire', key, owner, ttlMs);
+  }
+
+  #ask(
+    verb: 'acquire' | 'queue',
+    key: string,
+    owner: string,
+    ms: number,
+    place?: string,
+    turns?: TurnEar,
+  ): Promise<AcquireResult> {
+    const token = this.#propose();
+    const request: NodeRequest =
+      place === undefined ? { verb, key, owner, ms, token } : { verb, key, owner, ms, token, place };
+    return new Attempt(this.#group, request, turns).ask(this.nodes);
   }
 
   #propose(): number {

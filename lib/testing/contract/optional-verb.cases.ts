@@ -119,7 +119,7 @@ async function expectWakeUp(trial: ContractTrial, subscribed: () => void): Promi
   try {
     for (let chance = 0; chance < CHANCES; chance++) {
       const { owner } = await trial.granted();
-      await trial.refused(key, trial.owner(), { more: false });
+      await trial.refused(key, trial.owner(), {});
       await store.release(key, owner);
       for (let step = 0; step < STEPS && !woken; step++) await trial.elapse(STEP_MS);
       if (woken) return;

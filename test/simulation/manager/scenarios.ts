@@ -5,6 +5,7 @@ import {
   KeepingNode,
   OwnerlessReleaseNode,
 } from '../../stores/redis/simulation/broken-nodes.js';
+import { LateTurns } from './watched-turns.js';
 import { clinging, LateLock, losingTimers, slowTimers, type Variant } from './variants.js';
 
 export interface Scenario extends Variant {
@@ -35,6 +36,7 @@ export const BROKEN: readonly Scenario[] = [
   },
   { name: 'manager without quarantine', runs: 200, quarantine: false },
   { name: 'manager, release without the owner check', runs: 100, Node: OwnerlessReleaseNode },
+  { name: 'manager, turns that count from when they are taken', nodes: 1, runs: 400, Turns: LateTurns },
   { name: 'manager with late timers', runs: 100, runtime: slowTimers },
   { name: 'manager with lost timers', runs: 100, runtime: losingTimers },
   { name: 'manager, kept keys without a ttl', runs: 100, Node: KeepingNode },

@@ -5,6 +5,7 @@ import type { Runtime } from '../../../lib/runtime.js';
 import type { LockNode } from '../../../lib/stores/redis/lock-node.js';
 import type { LinedNode } from '../../stores/redis/simulation/lined-node.js';
 import type { SimProcess } from '../sim-process.js';
+import type { WatchedTurns } from './watched-turns.js';
 import type { Wire } from './wire.js';
 
 /** A lock as its holder sees it, and how it learns of renewals. */
@@ -16,6 +17,7 @@ export interface Seen {
 /** One part taken away, or made wrong, around the code under test. */
 export interface Variant {
   readonly Node?: typeof LinedNode;
+  readonly Turns?: typeof WatchedTurns;
   readonly quarantine?: false;
   /** No node comes back empty. */
   readonly amnesia?: false;

@@ -1,9 +1,12 @@
+import type { Heard } from '../../../lib/stores/redis/channels.js';
 import { Debts, type Debt } from '../../../lib/stores/redis/debts.js';
+import { freeChannel } from '../../../lib/stores/redis/key-names.js';
 import type { Asker, LockNode, NodeReply, NodeRequest } from '../../../lib/stores/redis/lock-node.js';
 import { NOBODY } from '../../../lib/stores/redis/node-group.js';
 import type { LinedNode } from '../../stores/redis/simulation/lined-node.js';
 import type { Link } from '../link.js';
 import type { SimProcess } from '../sim-process.js';
+import { WatchedTurns } from './watched-turns.js';
 
 type Told = (whose: string | undefined) => void;
 
@@ -15,12 +18,15 @@ interface Call extends Debt {
 
 const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
 
-/** One node as one process reaches it: requests and answers over a link, time-outs, and a subscription to each key that someone waits for. */
+/** One node as one process reaches it: requests and answers over a link, time-outs, and subscriptions to channels. */
 export class Wire implements LockNode {
   /** Called when the next renewal goes out; returns how much later it arrives. */
   strike: (() => number) | undefined;
+  readonly prefix = '';
+  readonly turns: WatchedTurns;
   readonly #listeners = new Map<string, Set<Told>>();
-  /** Keys whose subscription the node has confirmed. */
+  readonly #heard = new Map<string, Heard>();
+  /** Channels whose subscription the node has confirmed. */
   readonly #live = new Set<string>();
   readonly #open = new Set<Call>();
   readonly #debts = new Debts();
@@ -32,10 +38,13 @@ export class Wire implements LockNode {
     private readonly node: LinedNode,
     readonly link: Link,
     readonly process: SimProcess,
-  ) {}
+    OwnTurns: typeof WatchedTurns,
+  ) {
+    this.turns = new OwnTurns(this);
+  }
 
   get listeners(): number {
-    return [...this.#listeners.values()].reduce((sum, each) => sum + each.size, 0);
+    return [...this.#listeners.values()].reduce((sum, each) => sum + each.size, this.turns.open);
   }
 
   get out(): boolean {
@@ -64,19 +73,34 @@ export class Wire implements LockNode {
   }
 
   hears(key: string): boolean {
-    return this.#live.has(key);
+    return this.isLive(freeChannel(key));
   }
 
   onFree(key: string, told: Told): () => void {
-    const listeners = this.#listeners.get(key) ?? new Set();
-    this.#listeners.set(key, listeners.add(told));
-    if (listeners.size === 1) this.#subscribe(key);
+    const channel = freeChannel(key);
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(told));
+    if (listeners.size === 1) this.open(channel, (whose) => [...listeners].forEach((each) => each(whose)));
     return () => {
       listeners.delete(told);
-      if (listeners.size > 0 || this.#listeners.get(key) !== listeners) return;
-      this.#listeners.delete(key);
-      this.#live.delete(key);
+      if (listeners.size > 0 || this.#listeners.get(channel) !== listeners) return;
+      this.#listeners.delete(channel);
+      this.#heard.delete(channel);
+      this.#live.delete(channel);
     };
+  }
+
+  open(channel: string, heard: Heard): void {
+    this.#heard.set(channel, heard);
+    this.#subscribe(channel);
+  }
+
+  isOpen(channel: string): boolean {
+    return this.#heard.has(channel);
+  }
+
+  isLive(channel: string): boolean {
+    return this.#live.has(channel);
   }
 
   /** The connection broke: what was under way has no answer, and until it stands again nothing is heard. */
@@ -97,12 +121,13 @@ export class Wire implements LockNode {
     this.broken();
     this.process.run(() => {
       this.#isBack();
-      for (const key of this.#listeners.keys()) this.#subscribe(key);
+      for (const channel of this.#heard.keys()) this.#subscribe(channel);
     });
   }
 
   async close(): Promise<void> {
     this.#listeners.clear();
+    this.#heard.clear();
     this.#live.clear();
   }
 
@@ -129,22 +154,22 @@ export class Wire implements LockNode {
     return owed.length > 0;
   }
 
-  #subscribe(key: string): void {
+  #subscribe(channel: string): void {
     this.link.send(
       () => this.node.subscribe(this.#hears),
       () => {
-        if (!this.#listeners.has(key)) return;
-        this.#live.add(key);
-        this.#tell(key, undefined);
+        const heard = this.#heard.get(channel);
+        if (!heard) return;
+        this.#live.add(channel);
+        heard(undefined);
       },
     );
   }
 
-  readonly #hears = (key: string, whose: string): void => {
-    if (this.#listeners.has(key)) this.link.push(() => this.#tell(key, whose));
+  /** A process that has died has no connection any more. */
+  readonly #hears = (channel: string, message: string): boolean => {
+    if (!this.process.alive || !this.#heard.has(channel)) return false;
+    this.link.push(() => this.#heard.get(channel)?.(message));
+    return true;
   };
-
-  #tell(key: string, whose: string | undefined): void {
-    for (const told of [...(this.#listeners.get(key) ?? [])]) told(whose);
-  }
 }

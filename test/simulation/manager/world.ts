@@ -11,6 +11,7 @@ import { FAULT_KINDS, Faults, type NodePlace } from './faults.js';
 import { LeaseBook } from './lease-book.js';
 import { Pod, type PodTerms } from './pod.js';
 import type { Scenario } from './scenarios.js';
+import { WatchedTurns } from './watched-turns.js';
 import { Wire } from './wire.js';
 
 const WORK_MS = 1500;
@@ -125,9 +126,10 @@ class World {
     const prng = this.#prng;
     const process = new SimProcess(`p${this.#processes.length + 1}`, this.#pace(), timeline, prng);
     this.#processes.push(process);
+    const { Turns = WatchedTurns } = this.#terms.variant;
     const wires = this.#nodes.map(
       ({ node, server }, index) =>
-        new Wire(`n${index}`, node, new Link(process, server, timeline, prng, this.#late), process),
+        new Wire(`n${index}`, node, new Link(process, server, timeline, prng, this.#late), process, Turns),
     );
     this.#wires.push(...wires);
     const { grants } = this;

@@ -33,6 +33,15 @@ describe('FailoverStore', () => {
       expect(await store.release('k', 'o')).toBe(true);
     });
 
+    it('has whose turn it is ask for a token above the floor', async () => {
+      const { store, redis } = await FailoverBench.start();
+      const asked = jest.spyOn(redis, 'acquire');
+      const place = { stands: true, after: 'before', wake: () => undefined };
+      await store.acquire('k', 'o', TTL_MS, place);
+      expect(asked.mock.lastCall).toEqual(['k', 'o', TTL_MS, place]);
+      expect('take' in store).toBe(false);
+    });
+
     it('announces a ttl that the row does not know before it asks Redis', async () => {
       const { store, redis, postgres } = await FailoverBench.start();
       const asked = jest.spyOn(redis, 'acquire');

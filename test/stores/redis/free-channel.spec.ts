@@ -50,7 +50,7 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
     const owner = `owner ${++keys}`;
     await holder.acquire(key, owner, LONG_MS);
     for (const listener of listeners) {
-      expect(await listener.acquire(key, `waiter ${++keys}`, LONG_MS, { more: false })).toMatchObject({
+      expect(await listener.acquire(key, `waiter ${++keys}`, LONG_MS, {})).toMatchObject({
         acquired: false,
       });
     }
@@ -67,13 +67,23 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
 
   async function subscribers(key: string): Promise<number[]> {
     return Promise.all(
-      servers.map(async ({ port }) => {
+      servers.map(async ({ port, running }) => {
+        if (!running) return 0;
         const redis = new Redis(port, '127.0.0.1');
         const [, subscribed] = (await redis.pubsub('NUMSUB', `lock:{${key}}:free`)) as [string, number];
         redis.disconnect();
         return Number(subscribed);
       }),
     );
+  }
+
+  /** Who listens at each node, or, where there is only one, stands in line there. */
+  async function waitersSeen(key: string): Promise<number[]> {
+    if (count > 1) return subscribers(key);
+    const redis = new Redis(servers[0]!.port, '127.0.0.1');
+    const line = await redis.get(`lock:{${key}}:free`);
+    redis.disconnect();
+    return [(line ?? '').split(' ').filter(Boolean).length];
   }
 
   it('wakes who waits in another process once for a release, and only for that key', async () => {
@@ -93,7 +103,7 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
     const key = freshKey();
     const here = await listening(waiter, key);
     await holder.acquire(key, 'keeper', LONG_MS);
-    expect(await waiter.acquire(key, 'refused', LONG_MS, { more: false })).toMatchObject({ acquired: false });
+    expect(await waiter.acquire(key, 'refused', LONG_MS, {})).toMatchObject({ acquired: false });
     await holder.release(key, 'keeper', 1);
     await eventually(async () => expect((await holder.inspect!(key)).locked).toBe(false));
     const hung = servers.slice(1);
@@ -121,18 +131,16 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
     // What is said while nobody waits is no news to who does later.
     await passes(holder, key, waiter);
     await holder.acquire(key, 'holder', LONG_MS);
-    const place = { id: 'place', more: false };
-    expect(await waiter.acquire(key, 'refused', LONG_MS, place)).toMatchObject({ acquired: false });
+    expect(await waiter.acquire(key, 'refused', LONG_MS, {})).toMatchObject({ acquired: false });
     await holder.release(key, 'holder');
     // What was said of the key before it is said of the other one has arrived by then.
     const barrier = await listening(waiter, other);
     await passes(holder, other, waiter);
     await eventually(() => expect(barrier.woken()).toBe(1));
     let woken = 0;
-    const stop = waiter.onFree!(key, () => woken++, 'place');
+    const stop = waiter.onFree!(key, () => woken++);
     await eventually(() => expect(woken).toBe(1));
     stop();
-    if (count === 1) expect(await waiter.acquire(key, 'in turn', LONG_MS, place)).toMatchObject({ acquired: true });
   });
 
   it('hands a lock on as soon as it is given back, however long the waiter would have slept', async () => {
@@ -141,10 +149,38 @@ describe.each([1, 3])('The free channel of %i node(s)', (count) => {
     for (let round = 0; round < 5; round++) {
       const lock = await holder.acquire(key);
       const next = waiter.acquire(key, { wait: '30s' });
-      await eventually(async () => expect(await subscribers(key)).toEqual(servers.map(() => 1)));
+      await eventually(async () => expect(await waitersSeen(key)).toEqual(servers.map(() => 1)));
       await lock.release();
       expect(await (await next).release()).toBe(true);
     }
+  });
+
+  it('does so while a minority of the nodes is gone', async () => {
+    const [holder, waiter] = [await pod(), await pod(undefined, sleepy)];
+    const gone = servers.slice(Math.floor(count / 2) + 1);
+    await Promise.all(gone.map(async (server) => server.kill()));
+    const key = freshKey();
+    const lock = await holder.acquire(key);
+    const next = waiter.acquire(key, { wait: '30s' });
+    await eventually(async () =>
+      expect(await waitersSeen(key)).toEqual(servers.map((_, n) => (n > count / 2 ? 0 : 1))),
+    );
+    await lock.release();
+    expect(await (await next).release()).toBe(true);
+  });
+
+  it('does so when the connections that listen are killed as it is given back', async () => {
+    const [holder, waiter] = [await pod(), await pod(undefined, sleepy)];
+    const key = freshKey();
+    const lock = await holder.acquire(key);
+    const next = waiter.acquire(key, { wait: '30s' });
+    await eventually(async () => expect(await waitersSeen(key)).toEqual(servers.map(() => 1)));
+    const killed = servers.map(async ({ port }) => {
+      const redis = new Redis(port, '127.0.0.1');
+      await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub').finally(() => redis.disconnect());
+    });
+    await Promise.all([...killed, lock.release()]);
+    expect(await (await next).release()).toBe(true);
   });
 
   it('takes a connection only once someone waits, and leaves no subscription when nobody does any more', async () => {

@@ -5,12 +5,11 @@ import type { Lock } from '../../../lib/lock.js';
 import { LockManager } from '../../../lib/lock-manager.js';
 import { freeChannel } from '../../../lib/stores/redis/key-names.js';
 import { LockScripts } from '../../../lib/stores/redis/lock-scripts.js';
+import { TURN_MS } from '../../../lib/stores/redis/node-lua.js';
 import { connectRedis } from '../../../lib/stores/redis/redis.store.js';
 import type { RedisNodeEntry } from '../../../lib/stores/redis/redis-client.js';
 import { eventually } from '../../support/eventually.js';
 import { RedisServer, stopAll } from '../../support/redis-server.js';
-
-const CLAIM_MS = 500;
 
 describe('The line for a key on a lone Redis', () => {
   let server: RedisServer | undefined;
@@ -40,7 +39,10 @@ describe('The line for a key on a lone Redis', () => {
   }
 
   const line = async (key: string): Promise<string[]> =>
-    ((await redis.get(freeChannel(key))) ?? '').split(' ').filter(Boolean);
+    ((await redis.get(freeChannel(key))) ?? '')
+      .split(' ')
+      .filter(Boolean)
+      .map((entry) => entry.replace(/\/\d+$/, ''));
 
   /** Waits in line for the key; resolves once it stands there. */
   async function joins(of: LockManager, key: string, wait = '60s'): Promise<{ readonly lock: Promise<Lock> }> {
@@ -95,11 +97,11 @@ describe('The line for a key on a lone Redis', () => {
     const key = freshKey();
     const holder = await (await pod()).acquire(key);
     // Someone who stands there, and whose process is no more.
-    await redis.set(freeChannel(key), 'dead');
+    await redis.set(freeChannel(key), 'dead/1/500');
     await holder.release();
     const refusal = await (await pod()).acquire(key).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(LockBusyError);
-    expect((refusal as LockBusyError).retryAfterMs).toBeLessThanOrEqual(CLAIM_MS);
+    expect((refusal as LockBusyError).retryAfterMs).toBeLessThanOrEqual(500);
     await eventually(async () => {
       const lock = await (await pod()).acquire(key);
       await lock.release();
@@ -109,7 +111,7 @@ describe('The line for a key on a lone Redis', () => {
   it('goes on behind places whose processes have died', async () => {
     const key = freshKey();
     const holder = await (await pod()).acquire(key);
-    await redis.set(freeChannel(key), 'dead dead-too');
+    await redis.set(freeChannel(key), 'dead/1/500 dead/2/500');
     const { lock: waiting } = await joins(await pod(), key);
     await holder.release();
     expect((await waiting).held).toBe(true);
@@ -183,7 +185,7 @@ describe('The line for a key on a lone Redis', () => {
     expect((await waiting).held).toBe(true);
   });
 
-  it('is done without where the user may lock, but do little else', async () => {
+  it('asks for no more rights than a lock and a subscription do', async () => {
     const commands = [
       '+eval',
       '+evalsha',
@@ -200,8 +202,7 @@ describe('The line for a key on a lone Redis', () => {
     const node = { host: '127.0.0.1', port: server!.port, username: 'locker', password: 'secret' };
     const key = freshKey();
     const holder = await (await pod(node)).acquire(key);
-    const waiting = (await pod(node)).acquire(key, { wait: '60s' });
-    await eventually(async () => expect(Number((await redis.pubsub('NUMSUB', freeChannel(key)))[1])).toBe(1));
+    const { lock: waiting } = await joins(await pod(node), key);
     expect(await holder.release()).toBe(true);
     expect(await (await waiting).release()).toBe(true);
     expect(await line(key)).toEqual([]);
@@ -211,29 +212,70 @@ describe('The line for a key on a lone Redis', () => {
     const scripts = new LockScripts(0, 60_000);
     const request = { ms: 1000, token: 5 };
     const call = scripts.all([
-      { verb: 'acquire', key: 'x', owner: 'a', ...request },
-      { verb: 'queue', key: 'x', owner: 'b', place: '-p1', ...request },
-      { verb: 'queue', key: 'y', owner: 'c', place: '+p1', ...request },
-      { verb: 'release', key: 'x', owner: 'a', ms: 0, token: 0 },
-      { verb: 'queue', key: 'x', owner: 'd', place: '-p2', ...request },
-      { verb: 'queue', key: 'x', owner: 'e', place: '-p1', ...request },
-      { verb: 'leave', key: 'y', owner: 'p1', ms: 0, token: 0 },
+      { verb: 'acquire', key: 'x', owner: 'p/a', ...request },
+      { verb: 'queue', key: 'x', owner: 'p/b', place: '+', ...request },
+      { verb: 'queue', key: 'y', owner: 'p/c', place: '+', ...request },
+      { verb: 'queue', key: 'y', owner: 'p/d', place: '+', ...request },
+      { verb: 'release', key: 'x', owner: 'p/a', ms: 0, token: 0 },
+      { verb: 'queue', key: 'x', owner: 'q/e', place: '+', ...request },
+      { verb: 'queue', key: 'x', owner: 'p/f', place: '+p/b', ...request },
+      { verb: 'leave', key: 'y', owner: 'p/d', ms: 0, token: 0 },
     ]);
     const replies = await redis.eval(call.text, call.keyCount, ...call.args);
-    expect(replies).toEqual([5, [0, ['a', expect.any(Number)]], 5, 0, [0, ['kept for/p1', expect.any(Number)]], 6, 0]);
-    expect(await line('x')).toEqual(['p2']);
+    const heldBy = (owner: string): unknown => [0, [owner, expect.any(Number)]];
+    // b got the key, and the token 6; f, who came after b, then asked for it, and got 7.
+    expect(replies).toEqual([5, heldBy('p/a'), 5, heldBy('p/c'), 0, heldBy('p/b'), 7, 0]);
+    expect(await line('x')).toEqual(['q/e']);
     expect(await line('y')).toEqual([]);
+  });
+
+  it('keeps the place of an attempt for the one after it', async () => {
+    const scripts = new LockScripts(0, 60_000);
+    const key = freshKey();
+    const ask = (owner: string, place: string): Promise<unknown> => {
+      const { text, keyCount, args } = scripts.one({ verb: 'queue', key, owner, place, ms: 60_000, token: 5 });
+      return redis.eval(text, keyCount, ...args);
+    };
+    await ask('p/holder', '+');
+    for (const owner of ['p/a', 'q/b', 'r/c']) await ask(owner, '+');
+    await ask('q/d', '+q/b');
+    expect(await line(key)).toEqual(['p/a', 'q/d', 'r/c']);
+    await ask('q/e', '+q/b');
+    expect(await line(key)).toEqual(['p/a', 'q/d', 'r/c', 'q/e']);
+    await redis.del(`lock:{${key}}`);
+    expect(await ask('p/f', '+p/a')).toBe(6);
+    expect(await line(key)).toEqual(['q/d', 'r/c', 'q/e']);
+  });
+
+  it('gives whoever is first the key for a moment, and for no longer than they wanted it', async () => {
+    const scripts = new LockScripts(0, 60_000);
+    for (const [ms, turnMs] of [
+      [300, 300],
+      [60_000, TURN_MS],
+    ] as const) {
+      const key = freshKey();
+      for (const owner of ['p/holder', 'q/next']) {
+        const { text, keyCount, args } = scripts.one({ verb: 'queue', key, owner, place: '+', ms, token: 5 });
+        await redis.eval(text, keyCount, ...args);
+      }
+      const release = scripts.one({ verb: 'release', key, owner: 'p/holder', ms: 0, token: 0 });
+      await redis.eval(release.text, release.keyCount, ...release.args);
+      const left = await redis.pttl(`lock:{${key}}`);
+      expect(left).toBeLessThanOrEqual(turnMs);
+      // Unless that moment has passed already.
+      if (left > 0) expect(await redis.get(`lock:{${key}}`)).toBe('q/next');
+    }
   });
 
   it('is handed on by who leaves when it is their turn', async () => {
     const scripts = new LockScripts(0, 60_000);
     const key = freshKey();
-    await redis.set(`lock:{${key}}`, 'kept for/leaving', 'PX', 60_000);
-    await redis.set(freeChannel(key), 'next');
-    const leave = scripts.one({ verb: 'leave', key, owner: 'leaving', ms: 0, token: 0 });
+    await redis.set(`lock:{${key}}`, 'p/leaving', 'PX', 60_000);
+    await redis.set(freeChannel(key), 'q/next/5000');
+    const leave = scripts.one({ verb: 'leave', key, owner: 'p/leaving', ms: 0, token: 0 });
     await redis.eval(leave.text, leave.keyCount, ...leave.args);
-    expect(await redis.get(`lock:{${key}}`)).toBe('kept for/next');
-    const last = scripts.one({ verb: 'leave', key, owner: 'next', ms: 0, token: 0 });
+    expect(await redis.get(`lock:{${key}}`)).toBe('q/next');
+    const last = scripts.one({ verb: 'leave', key, owner: 'q/next', ms: 0, token: 0 });
     await redis.eval(last.text, last.keyCount, ...last.args);
     expect(await redis.exists(`lock:{${key}}`)).toBe(0);
   });
@@ -246,7 +288,7 @@ describe('The line for a key on a lone Redis', () => {
       owner: 'o',
       ms: 1000,
       token: 5,
-      place: '-p',
+      place: '+',
     });
     expect(await redis.eval(text, keyCount, ...args)).toEqual([2, expect.any(Number)]);
     expect(await line('q')).toEqual([]);

@@ -19,10 +19,10 @@ const SLOW = 30_000;
 /** What PTTL says of a key that is not there. */
 const NO_KEY = -2;
 
-function keyNames(key: string, verb: NodeVerb): [lock: string, other: string] {
+function keyNames(key: string, verb: NodeVerb): [lock: string, fence: string, line?: string] {
   const names: string[] = [];
   pushKeyNames(names, key, verb);
-  return names as [string, string];
+  return names as [string, string, string?];
 }
 
 let server: RedisServer;
@@ -209,7 +209,7 @@ describe('The lock script, on a real server', () => {
 
   it('gives different keys different names', () => {
     const keys = ['{', '%7B', '%257B', '}', '%7D', '%', '%25', 'a:fence', 'a', 'a}:fence', ''];
-    const names = keys.flatMap((key) => [...keyNames(key, 'acquire'), keyNames(key, 'release')[1]]);
+    const names = keys.flatMap((key) => [...keyNames(key, 'acquire'), keyNames(key, 'release')[2]!]);
     expect(new Set([...names, MARKER_KEY]).size).toBe(keys.length * 3 + 1);
   });
 
@@ -267,7 +267,7 @@ describe('The lock script, on a real server', () => {
     await ask(node, 'acquire', 'a', 'x');
     await ask(node, 'release', 'a', 'y', { ms: 0 });
     await ask(node, 'renew', 'a', 'x');
-    await askNode(node, { ...request('queue', 'a', 'z'), place: '-' }, SLOW);
+    await askNode(node, { ...request('queue', 'a', 'z'), place: '' }, SLOW);
     expect(heard).toEqual([]);
     await ask(node, 'release', 'a', 'x', { ms: 0 });
     // Once they have been told, they are forgotten, and with them all that was kept for them.

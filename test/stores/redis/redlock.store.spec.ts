@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { NodeRequest } from '../../../lib/stores/redis/lock-node.js';
+import { systemRuntime } from '../../../lib/runtime.js';
+import type { Place } from '../../../lib/stores/lock-store.js';
+import type { LockNode, NodeRequest } from '../../../lib/stores/redis/lock-node.js';
 import { RedlockStore } from '../../../lib/stores/redis/redlock.store.js';
 import { promisedNode } from './promised.js';
 import { ModelNode } from './simulation/model-node.js';
@@ -115,5 +117,34 @@ describe('RedlockStore', () => {
     expect(await store.acquire('a', 'x', TTL_MS)).toEqual({ acquired: false, retryAfterMs: TTL_MS });
     await answered();
     expect(holders()).toEqual(['y', 'y', undefined]);
+  });
+});
+
+describe('RedlockStore on a lone node that keeps a line', () => {
+  it('takes no turn of an attempt that got no answer: what it may have got is undone', async () => {
+    const sent: NodeRequest[] = [];
+    const turns = new Map<string, Place>();
+    const lone: LockNode = {
+      name: 'n',
+      send: (request, _timeoutMs, asker) => {
+        sent.push(request);
+        if (request.verb === 'queue') queueMicrotask(() => asker.failed(lone, 'no answer'));
+      },
+      turns: {
+        listen: () => () => undefined,
+        expect: (owner, _sentAt, _ttlMs, place) => turns.set(owner, place).size > 0,
+        take: (owner, sentAt) => (turns.delete(owner) ? { fencingToken: 5, sentAt, leaseMs: 1000 } : undefined),
+        forget: (owner) => void turns.delete(owner),
+      },
+      close: async () => undefined,
+    };
+    const runtime = { ...systemRuntime, random: { fraction: () => 0, id: () => 'id' } };
+    const lined = new RedlockStore([lone], { nodeTimeoutMs: TTL_MS, quarantineMs: 0, log: () => undefined }, runtime);
+    await expect(lined.acquire('a', 'p/x', TTL_MS, { stands: true })).rejects.toThrow('no answer');
+    expect(sent.map(({ verb, owner }) => [verb, owner])).toEqual([
+      ['queue', 'p/x'],
+      ['undo', 'p/x'],
+    ]);
+    expect(lined.take!('a', 'p/x')).toBeUndefined();
   });
 });

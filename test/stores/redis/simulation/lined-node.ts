@@ -1,15 +1,21 @@
+import { freeChannel, turnChannel } from '../../../../lib/stores/redis/key-names.js';
 import type { NodeReply, NodeRequest } from '../../../../lib/stores/redis/lock-node.js';
-import { KEPT_FOR } from '../../../../lib/stores/redis/node-lua.js';
+import { TURN_MS } from '../../../../lib/stores/redis/node-lua.js';
 import { ModelNode, type Entry } from './model-node.js';
 
-/** Hears what a release says on the channel of a key: whose it was, or whom it is kept for. */
-export type Hears = (key: string, whose: string) => void;
+/** A connection that listens: whether it does to this channel. */
+export type Hears = (channel: string, message: string) => boolean;
 
-const CLAIM_MS = 500;
+/** Who stands in line, and for how long they are to get the key. */
+interface Entrant {
+  readonly owner: string;
+  readonly ms: number;
+}
+
 const LINE_MS = 60_000;
 const DONE: NodeReply = { status: 'yes', value: 0 };
 
-/** A model node that also keeps the line of those who wait, and tells of releases. lined-node.spec.ts holds it against the script. */
+/** A model node that also keeps the line of those who wait, and tells of turns and releases. lined-node.spec.ts holds it against the script. */
 export class LinedNode extends ModelNode {
   readonly #lines = new Map<string, Entry<string>>();
   readonly #hearers = new Set<Hears>();
@@ -45,63 +51,79 @@ export class LinedNode extends ModelNode {
     return DONE;
   }
 
+  /** What its own verbs may be made to do wrong. */
+  protected claims(holder: string, before: string): boolean {
+    return holder === before;
+  }
+
   #queue(request: NodeRequest): NodeReply {
-    const { key } = request;
+    const { key, owner, ms, place = '' } = request;
     const abstention = this.abstention(key);
     if (abstention) return abstention;
-    const id = request.place!.slice(1);
-    const [first = ''] = this.#places(key);
-    if (this.holder(key) === undefined && first !== '' && first !== id) this.#keepForFirst(key);
+    const before = place.slice(1);
+    const [first] = this.#places(key);
+    if (this.holder(key) === undefined && first && first.owner !== before) this.#handToFirst(key);
+    const places = this.#places(key);
+    const at = before === '' ? -1 : indexOf(places, before);
     const holder = this.holder(key);
-    if (holder !== undefined && holder !== KEPT_FOR + id) {
-      const places = this.#places(key);
-      this.#setLine(key, id === '' || places.includes(id) ? places : [...places, id]);
+    if (holder !== undefined && !this.claims(holder, before)) {
+      if (at >= 0) places[at] = { owner, ms: places[at]!.ms };
+      else if (place !== '') places.push({ owner, ms: Math.min(ms, TURN_MS) });
+      this.#setLine(key, places);
       return this.taken(key);
     }
-    if (id !== '') {
-      const others = this.#places(key).filter((place) => place !== id);
-      const places = request.place!.startsWith('+') ? [...others, id] : others;
-      if (this.line(key) !== undefined || places.length > 0) this.#setLine(key, places);
-    }
+    if (at >= 0) this.#setLine(key, places.slice(at + 1));
     return this.grant(request);
   }
 
-  #leave({ key, owner: id }: NodeRequest): NodeReply {
-    if (this.line(key) !== undefined) {
-      this.#setLine(
-        key,
-        this.#places(key).filter((place) => place !== id),
-      );
-    }
-    if (this.holder(key) === KEPT_FOR + id) this.#handOn(key, id);
+  #leave({ key, owner }: NodeRequest): NodeReply {
+    const places = this.#places(key);
+    const at = indexOf(places, owner);
+    if (at >= 0) this.#setLine(key, places.toSpliced(at, 1));
+    if (this.holder(key) === owner) this.#handOn(key, owner);
     return DONE;
   }
 
   #handOn(key: string, owner: string): void {
     const line = this.line(key);
-    if (line) return this.#keepForFirst(key);
+    if (line) return this.#handToFirst(key);
     this.locks.delete(key);
     if (line === undefined) return;
     this.#lines.delete(key);
-    this.#publish(key, owner);
+    this.#publish(freeChannel(key), owner);
   }
 
-  #keepForFirst(key: string): void {
-    const [first, ...others] = this.#places(key);
-    this.#setLine(key, others);
-    this.write(this.locks, key, KEPT_FOR + first!, CLAIM_MS);
-    this.#publish(key, KEPT_FOR + first!);
+  #handToFirst(key: string): void {
+    const places = this.#places(key);
+    const passed = this.read(this.fences, key);
+    let heard = 0;
+    while (places.length > 0 && heard === 0) {
+      const { owner, ms } = places.shift()!;
+      this.write(this.locks, key, owner, ms);
+      heard = this.#publish(turnChannel('', owner), passed === undefined ? owner : `${owner} ${passed + 1}`);
+    }
+    this.#setLine(key, places);
+    if (passed !== undefined) this.remember(key, passed + 1, 0);
   }
 
-  #places(key: string): string[] {
-    return (this.line(key) ?? '').split(' ').filter(Boolean);
+  #places(key: string): Entrant[] {
+    const entries = (this.line(key) ?? '').split(' ').filter(Boolean);
+    return entries.map((entry) => {
+      const end = entry.lastIndexOf('/');
+      return { owner: entry.slice(0, end), ms: Number(entry.slice(end + 1)) };
+    });
   }
 
-  #setLine(key: string, places: readonly string[]): void {
-    this.write(this.#lines, key, places.join(' '), LINE_MS);
+  #setLine(key: string, places: readonly Entrant[]): void {
+    this.write(this.#lines, key, places.map(({ owner, ms }) => `${owner}/${ms}`).join(' '), LINE_MS);
   }
 
-  #publish(key: string, whose: string): void {
-    for (const hears of this.#hearers) hears(key, whose);
+  /** How many heard it. */
+  #publish(channel: string, message: string): number {
+    return [...this.#hearers].filter((hears) => hears(channel, message)).length;
   }
+}
+
+function indexOf(places: readonly Entrant[], owner: string): number {
+  return places.findIndex((place) => place.owner === owner);
 }
