@@ -1,10 +1,9 @@
 import { endOf, now, validity, type Moment } from './deadline.js';
 import { LockBusyError, LockUnavailableError, type NodeFailure } from './errors.js';
-import { HeldLock, type LockEvents } from './held-lock.js';
+import { HeldLock, type LockEvents, type LockLink } from './held-lock.js';
 import type { LockTerms } from './lock.options.js';
 import { Patience } from './patience.js';
 import type { Runtime } from './runtime.js';
-import { StoreLink } from './store-link.js';
 import { together } from './stores/joint-answer.js';
 import type { AcquireResult, LockStore } from './stores/lock-store.js';
 import { isRefusal, type Quest, type Refusal, type Standing } from './quest.js';
@@ -23,6 +22,7 @@ export class Acquirer {
 
   constructor(
     private readonly store: LockStore,
+    private readonly link: LockLink,
     private readonly runtime: Runtime,
     private readonly watchdog: Watchdog,
     private readonly events: LockEvents,
@@ -65,9 +65,8 @@ export class Acquirer {
     const turn = this.store.take?.(keys[0], owner);
     if (!turn) return undefined;
     const { fencingToken, sentAt } = turn;
-    const grant = { keys, fencingToken, sentAt, leaseMs: Math.min(turn.leaseMs, terms.ttlMs) };
-    const link = new StoreLink(this.store, keys, owner, terms.ttlMs);
-    const { events, watchdog, runtime } = this;
+    const grant = { keys, owner, fencingToken, sentAt, leaseMs: Math.min(turn.leaseMs, terms.ttlMs) };
+    const { link, events, watchdog, runtime } = this;
     return new HeldLock(grant, terms, link, events, runtime.clock, watchdog, now(runtime.clock));
   }
 
@@ -83,9 +82,8 @@ export class Acquirer {
       this.#undo(keys, owner);
       return unavailable(keys[0], 'it granted, but too late: the lease was over when the answer came');
     }
-    const link = new StoreLink(this.store, keys, owner, terms.ttlMs);
-    const { events, watchdog, runtime } = this;
-    return new HeldLock({ keys, fencingToken, sentAt }, terms, link, events, runtime.clock, watchdog, at);
+    const { link, events, watchdog, runtime } = this;
+    return new HeldLock({ keys, owner, fencingToken, sentAt }, terms, link, events, runtime.clock, watchdog, at);
   }
 
   #ask(key: string, owner: string, { ttlMs }: LockTerms, standing?: Standing): Promise<Granted | Refusal> {

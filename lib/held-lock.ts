@@ -4,15 +4,16 @@ import { Lock } from './lock.js';
 import type { LockTerms } from './lock.options.js';
 import { Patience } from './patience.js';
 import type { Clock } from './runtime.js';
+import type { Lease } from './stores/lock-store.js';
 import type { Slot, Watchdog, Watched } from './watchdog.js';
 
-/** How a lock reaches its store, bound to its keys and owner: it knows neither the store nor the manager. */
+/** How locks reach their store. */
 export interface LockLink {
-  /** True: renewed on every key. False: not ours any more. Rejects: unknown. */
-  renew(): Promise<boolean>;
-  release(keepForMs: number): Promise<boolean>;
+  /** Tells the lock itself what came of it. */
+  renew(lock: HeldLock): void;
+  release(lock: HeldLock, keepForMs: number): Promise<boolean>;
   /** Calls `lost` when the store itself notices that the lock is gone; returns the unsubscribe function. Missing where stores cannot notice. */
-  readonly onLoss?: ((lost: () => void) => () => void) | undefined;
+  readonly onLoss?: ((lock: HeldLock, lost: () => void) => () => void) | undefined;
 }
 
 /** What becomes of locks, for whoever looks after them. */
@@ -26,6 +27,7 @@ export interface LockEvents {
 
 export interface Grant {
   readonly keys: readonly [string, ...string[]];
+  readonly owner: string;
   readonly fencingToken: number;
   /** Read before the winning attempt was sent: the lease counts from here. */
   readonly sentAt: Moment;
@@ -42,10 +44,12 @@ const SHORTEST_RETRY_MS = 5;
 const LONGEST_RETRY_MS = 1000;
 
 /** A lock that was granted, from its grant to its release or loss. */
-export class HeldLock extends Lock implements Watched {
-  readonly keys: readonly string[];
+export class HeldLock extends Lock implements Watched, Lease {
+  readonly keys: readonly [string, ...string[]];
   readonly key: string;
+  readonly owner: string;
   readonly fencingToken: number;
+  renewals = 0;
   slot: Slot | undefined = undefined;
   place = 0;
   readonly #grantedAt: Moment;
@@ -55,8 +59,10 @@ export class HeldLock extends Lock implements Watched {
   /** When the next renewal is due: so long after that moment. */
   #renewFrom: Moment;
   #renewAfterMs: number;
-  /** The one in flight; resolves to why it had no clear answer, if so. */
-  #renewal: Promise<unknown> | undefined = undefined;
+  /** Before the renewal in flight was sent. */
+  #renewalSentAt: Moment | undefined = undefined;
+  /** They wait for what comes of it: why it had no clear answer, if so. */
+  #asking: ((unclear: unknown) => void)[] | undefined = undefined;
   #release: Promise<boolean> | undefined = undefined;
   /** When the answer to the release is waited for no longer. */
   #giveUpAt = Number.POSITIVE_INFINITY;
@@ -77,6 +83,7 @@ export class HeldLock extends Lock implements Watched {
     super();
     this.keys = grant.keys;
     this.key = grant.keys[0];
+    this.owner = grant.owner;
     this.fencingToken = grant.fencingToken;
     this.#grantedAt = grant.leaseMs === undefined ? grant.sentAt : at;
     this.#leasedAt = grant.sentAt;
@@ -85,7 +92,7 @@ export class HeldLock extends Lock implements Watched {
     this.#renewAfterMs = this.#intervalMs;
     watchdog.watch(this, at);
     events.started(this);
-    this.#stopListening = link.onLoss?.(() => this.abort('disconnected'));
+    this.#stopListening = link.onLoss?.(this, () => this.abort('disconnected'));
   }
 
   get held(): boolean {
@@ -109,6 +116,14 @@ export class HeldLock extends Lock implements Watched {
     return this.#loss;
   }
 
+  get ttlMs(): number {
+    return this.terms.ttlMs;
+  }
+
+  get over(): boolean {
+    return this.#loss !== undefined || this.#release !== undefined;
+  }
+
   assertHeld(): void {
     if (!this.held) throw this.#loss ?? new LockLostError(this.key, this.fencingToken, 'released');
   }
@@ -119,10 +134,11 @@ export class HeldLock extends Lock implements Watched {
     const failure = await new Promise<unknown>((resolve) => {
       const giveUp = (): void => resolve(new Error('no answer in time'));
       const patience = new Patience(this.watchdog, this.#lostAt(at), giveUp, at);
-      void (this.#renewal ?? this.#startRenewal(at)).then((unclear) => {
+      (this.#asking ??= []).push((unclear) => {
         patience.end();
         resolve(unclear);
       });
+      if (!this.#renewalSentAt) this.#startRenewal(at);
     });
     if (failure !== undefined && this.held) throw this.#unavailable(failure);
     this.assertHeld();
@@ -144,7 +160,7 @@ export class HeldLock extends Lock implements Watched {
   }
 
   slackMs(at: Moment): number {
-    if (!this.#renews || this.#renewal || this.#giveUp) return 0;
+    if (!this.#renews || this.#renewalSentAt || this.#giveUp) return 0;
     // Only a renewal may come early; a lease never ends before its time.
     return endOf(this.#renewFrom, this.#renewAfterMs, at) < this.#lostAt(at) ? this.#renewalSlackMs : 0;
   }
@@ -153,8 +169,31 @@ export class HeldLock extends Lock implements Watched {
     if (this.#giveUp) return this.#giveUp();
     if (!this.#isHeld(at) || !this.#renews) return;
     if (endOf(this.#renewFrom, this.#renewAfterMs, at) - at.monotonic > this.#renewalSlackMs) return;
-    if (this.#renewal) this.#renewAgain(at, this.#intervalMs);
-    else void this.#startRenewal(at, true);
+    if (this.#renewalSentAt) this.#renewAgain(at, this.#intervalMs);
+    else this.#startRenewal(at);
+  }
+
+  renewed(ours: boolean): void {
+    const sentAt = this.#renewalSentAt;
+    this.#renewalSentAt = undefined;
+    // What a renewal says after the release, or after the loss was told, changes nothing.
+    if (sentAt && !this.over) {
+      if (ours) this.#prolong(sentAt);
+      else this.#lose('taken');
+    }
+    this.#answer(undefined);
+  }
+
+  unclear(error: unknown): void {
+    this.#renewalSentAt = undefined;
+    if (!this.over) {
+      const soon = Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, this.#leaseMs / RETRIES_PER_TTL));
+      const at = now(this.clock);
+      this.#renewAgain(at, soon);
+      this.watchdog.rescheduled(this, at);
+      if (!this.#asking && this.#isHeld(at)) this.events.failed(this, 'renew', error);
+    }
+    this.#answer(error ?? 'unknown');
   }
 
   #isHeld(at: Moment): boolean {
@@ -188,36 +227,27 @@ export class HeldLock extends Lock implements Watched {
     this.#renewAfterMs = afterMs;
   }
 
-  /** One that nobody waits for is told of if it fails. */
-  #startRenewal(sentAt: Moment, unattended = false): Promise<unknown> {
+  #startRenewal(sentAt: Moment): void {
     // What it brings comes sooner than that; where it is watched now is then where it belongs.
     this.#renewAgain(sentAt, this.#intervalMs);
-    this.#renewal = this.link.renew().then(
-      (ours) => this.#renewed(ours, sentAt),
-      (error: unknown) => {
-        this.#renewal = undefined;
-        const soon = Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, this.#leaseMs / RETRIES_PER_TTL));
-        const at = now(this.clock);
-        this.#renewAgain(at, soon);
-        this.watchdog.rescheduled(this, at);
-        if (unattended && this.#isHeld(at)) this.events.failed(this, 'renew', error);
-        return error;
-      },
-    );
-    return this.#renewal;
+    this.#renewalSentAt = sentAt;
+    this.link.renew(this);
   }
 
-  #renewed(ours: boolean, sentAt: Moment): void {
-    this.#renewal = undefined;
-    // What a renewal says after the release, or after the loss was told, changes nothing.
-    if (this.#release || this.#loss) return;
-    if (!ours) return this.#lose('taken');
+  #prolong(sentAt: Moment): void {
+    this.renewals++;
     this.#leasedAt = sentAt;
     this.#leaseMs = this.terms.ttlMs;
     const overtaken = this.#renewFrom !== sentAt;
     this.#renewAgain(sentAt, this.#intervalMs);
     // It took longer than to the next one, which counts from when this one was sent.
     if (overtaken) this.watchdog.rescheduled(this);
+  }
+
+  #answer(unclear: unknown): void {
+    const asking = this.#asking;
+    this.#asking = undefined;
+    asking?.forEach((answer) => answer(unclear));
   }
 
   #lose(reason: LossReason): void {
@@ -245,7 +275,7 @@ export class HeldLock extends Lock implements Watched {
       settle(wasHeld && wasOurs);
     };
     // A lost lock is released as well: a minority of nodes may still have it.
-    this.link.release(Math.max(0, keepForMs)).then(end, (error: unknown) => end(false, error ?? 'unknown'));
+    this.link.release(this, Math.max(0, keepForMs)).then(end, (error: unknown) => end(false, error ?? 'unknown'));
     this.#giveUpAt = at.monotonic + this.terms.ttlMs;
     this.#giveUp = () => end(false, new Error('no answer in time'));
     if (!wasHeld) this.watchdog.watch(this, at);

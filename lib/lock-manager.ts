@@ -8,6 +8,7 @@ import { toTerms, type LockDefaults, type LockOptions, type LockTerms, type With
 import { systemRuntime, type Runtime } from './runtime.js';
 import { SharedLock } from './shared-lock.js';
 import { Shutdown } from './shutdown.js';
+import { StoreLink } from './store-link.js';
 import type { LockState, LockStore } from './stores/lock-store.js';
 import { isRefusal, type Refusal } from './quest.js';
 import { Waiters } from './waiters.js';
@@ -49,8 +50,9 @@ export class LockManager {
     this.#log = options.log;
     this.#waiters = new Waiters(runtime, store);
     this.#shutdown = new Shutdown(runtime.timers, store, this.#waiters);
-    const watchdog = new Watchdog(runtime, store.together && ((ask) => store.together!(ask)));
-    this.#acquirer = new Acquirer(store, runtime, watchdog, {
+    const link = new StoreLink(store);
+    const watchdog = new Watchdog(runtime, (ask) => link.together(ask));
+    this.#acquirer = new Acquirer(store, link, runtime, watchdog, {
       started: (lock) => this.#shutdown.held.add(lock),
       ended: (lock, loss) => this.#ended(lock, loss),
       failed: (lock, verb, error) => this.#log?.warn(`Lock ${lock.key}: ${verb} had no clear answer: ${String(error)}`),

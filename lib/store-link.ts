@@ -1,42 +1,69 @@
-import type { LockLink } from './held-lock.js';
+import type { HeldLock, LockLink } from './held-lock.js';
 import { together } from './stores/joint-answer.js';
 import type { LockStore } from './stores/lock-store.js';
 
-/** The keys and the owner of one lock, in the store that has them. */
+/** How locks reach the store that has them. */
 export class StoreLink implements LockLink {
   readonly onLoss: LockLink['onLoss'];
+  /** What is to be renewed together, by ttl. */
+  #gathered: Map<number, HeldLock[]> | undefined;
 
-  constructor(
-    private readonly store: LockStore,
-    private readonly keys: readonly [string, ...string[]],
-    private readonly owner: string,
-    private readonly ttlMs: number,
-  ) {
-    if (store.onLoss) this.onLoss = (lost) => this.#listen(lost);
+  constructor(private readonly store: LockStore) {
+    if (store.onLoss) this.onLoss = (lock, lost) => this.#listen(lock, lost);
   }
 
-  renew(): Promise<boolean> {
-    const { store, owner, ttlMs } = this;
-    return this.#ask((key) => store.renew(key, owner, ttlMs));
+  /** Runs `ask`, and sends as one what it asks of the store, where that can be. */
+  together(ask: () => void): void {
+    if (this.store.together) this.store.together(() => this.#gather(ask));
+    else this.#gather(ask);
   }
 
-  release(keepForMs: number): Promise<boolean> {
-    const { store, owner } = this;
+  renew(lock: HeldLock): void {
+    const { keys, ttlMs } = lock;
+    if (!this.#gathered || !this.store.renewAll || keys.length > 1) return this.#renewAlone(lock);
+    const alike = this.#gathered.get(ttlMs);
+    if (alike) alike.push(lock);
+    else this.#gathered.set(ttlMs, [lock]);
+  }
+
+  release({ keys, owner }: HeldLock, keepForMs: number): Promise<boolean> {
     const keep = keepForMs > 0 ? Math.ceil(keepForMs) : undefined;
-    return this.#ask((key) => store.release(key, owner, keep));
+    return ask(keys, (key) => this.store.release(key, owner, keep));
   }
 
-  #ask(ask: (key: string) => Promise<boolean>): Promise<boolean> {
+  #gather(ask: () => void): void {
+    const gathered = (this.#gathered = new Map<number, HeldLock[]>());
     try {
-      return this.keys.length === 1 ? ask(this.keys[0]) : together(this.keys.map(ask));
-    } catch (error) {
-      // A store that throws where it should reject is told of like any other.
-      return Promise.reject(error as Error);
+      ask();
+    } finally {
+      this.#gathered = undefined;
+      for (const [ttlMs, locks] of gathered) {
+        if (locks.length === 1) this.#renewAlone(locks[0]!);
+        else this.store.renewAll!(locks, ttlMs);
+      }
     }
   }
 
-  #listen(lost: () => void): () => void {
-    const stops = this.keys.map((key) => this.store.onLoss?.(key, this.owner, lost));
+  #renewAlone(lock: HeldLock): void {
+    const { keys, owner, ttlMs } = lock;
+    ask(keys, (key) => this.store.renew(key, owner, ttlMs)).then(
+      (ours) => lock.renewed(ours),
+      (error: unknown) => lock.unclear(error),
+    );
+  }
+
+  #listen({ keys, owner }: HeldLock, lost: () => void): () => void {
+    const stops = keys.map((key) => this.store.onLoss?.(key, owner, lost));
     return () => stops.forEach((stop) => stop?.());
+  }
+}
+
+/** True: on every key. */
+function ask(keys: HeldLock['keys'], one: (key: string) => Promise<boolean>): Promise<boolean> {
+  try {
+    return keys.length === 1 ? one(keys[0]) : together(keys.map(one));
+  } catch (error) {
+    // A store that throws where it should reject is told of like any other.
+    return Promise.reject(error as Error);
   }
 }

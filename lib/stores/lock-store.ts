@@ -32,6 +32,20 @@ export interface Place {
   wake?(): void;
 }
 
+/** One of many locks that are renewed together, and who is told what came of it: one of the two, once. */
+export interface Lease {
+  readonly key: string;
+  readonly owner: string;
+  /** How often it was renewed already. */
+  readonly renewals: number;
+  /** It was given back or lost meanwhile: nothing may be sent for it any more. */
+  readonly over: boolean;
+  /** False: not ours any more. */
+  renewed(ours: boolean): void;
+  /** The outcome is unknown. */
+  unclear(error: unknown): void;
+}
+
 /** What a store knows about a key at one moment. */
 export interface LockState {
   readonly locked: boolean;
@@ -60,6 +74,11 @@ export interface LockStore {
 
   /** True: `ttlMs` more from now. False: not ours any more; it never re-creates the lock. Rejects: unknown. */
   renew(key: string, owner: string, ttlMs: number): Promise<boolean>;
+
+  /**
+   * Renews many at once, for the same ttl, and tells each what `renew` would have said. For stores that can do that for less than the sum of its parts.
+   */
+  renewAll?(leases: readonly Lease[], ttlMs: number): void;
 
   /**
    * Frees the key, or with `keepForMs` lets it stay taken that much longer with nobody able to renew it.

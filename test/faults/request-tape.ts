@@ -26,11 +26,12 @@ export class RequestTape {
     this.monitor.disconnect();
   }
 
-  /** Two keys for each request: the lock, and its fence, or its channel if it is released. */
+  /** For each request its lock, then what goes with that: for a release the name of its line, too. */
   private record(keys: readonly string[]): void {
-    keys.forEach((other, index) => {
-      const release = other.endsWith('}:free');
-      if (release || other.endsWith('}:fence')) this.requests.push({ lock: keys[index - 1]!, release });
+    const locks = keys.flatMap((key, index) => (key.endsWith('}') ? [index] : []));
+    locks.forEach((index, request) => {
+      const release = keys.slice(index, locks[request + 1]).some((key) => key.endsWith('}:free'));
+      this.requests.push({ lock: keys[index]!, release });
     });
   }
 }

@@ -2,7 +2,7 @@ import { outlasting } from '../../deadline.js';
 import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
 import { together } from '../joint-answer.js';
-import type { AcquireResult, LockState, LockStore, Place } from '../lock-store.js';
+import type { AcquireResult, Lease, LockState, LockStore, Place } from '../lock-store.js';
 import type { AuthorityLease } from './authority-lease.js';
 import type { FallbackStore } from './fallback-store.js';
 import type { Hold } from './hold.js';
@@ -41,6 +41,25 @@ export class FailoverStore implements LockStore {
     const ours = await this.#renew(hold, ttlMs);
     this.#holds.prolong(hold, ttlMs);
     return ours;
+  }
+
+  /** Together what only Redis has, while it decides; the rest one by one. */
+  renewAll(leases: readonly Lease[], ttlMs: number): void {
+    const onRedis: Lease[] = [];
+    for (const lease of leases) {
+      const { key, owner } = lease;
+      const hold = this.#holds.find(key, owner);
+      if (hold?.postgres === 'none' && hold.redisOwner === owner && this.redis.renewAll && this.lease.mayRenew) {
+        this.#holds.prolong(hold, ttlMs);
+        onRedis.push(lease);
+      } else {
+        this.renew(key, owner, ttlMs).then(
+          (ours) => lease.renewed(ours),
+          (error: unknown) => lease.unclear(error),
+        );
+      }
+    }
+    if (onRedis.length > 0) this.redis.renewAll!(onRedis, ttlMs);
   }
 
   async release(key: string, owner: string, keepForMs?: number): Promise<boolean> {

@@ -1,17 +1,24 @@
 import type { Timers } from '../../runtime.js';
 import type { Asker, LockNode, NodeRequest } from './lock-node.js';
 
-/** One request that waits for its answer. */
-export interface Pending {
-  readonly request: NodeRequest;
+/** One who waits for an answer, for so long. */
+export interface Awaited {
+  /** Only of one that was asked for by itself. */
+  readonly request?: NodeRequest;
   readonly timeoutMs: number;
-  readonly asker: Asker;
+  readonly asker: Pick<Asker, 'failed'>;
   overdue: boolean;
+}
+
+/** One request that waits for its answer. */
+export interface Pending extends Awaited {
+  readonly request: NodeRequest;
+  readonly asker: Asker;
   /** Whether it must be in one script with the one before. */
   joined: boolean;
 }
 
-/** One script on its way, and the requests in it: each is told that it is overdue when its time is up. */
+/** One script on its way, and who waits for what is in it: each is told that it is overdue when its time is up. */
 export class Flight {
   /** Whether any of them has been told so. */
   overdue = false;
@@ -20,7 +27,7 @@ export class Flight {
   #cancel: () => void;
 
   constructor(
-    readonly requests: readonly Pending[],
+    readonly awaited: readonly Awaited[],
     private readonly node: LockNode,
     private readonly timers: Timers,
     private readonly onOverdue: () => void,
@@ -29,7 +36,7 @@ export class Flight {
   }
 
   get abandoned(): boolean {
-    return this.requests.every(({ overdue }) => overdue);
+    return this.awaited.every(({ overdue }) => overdue);
   }
 
   /** The answer, good or bad, is here. */
@@ -40,7 +47,7 @@ export class Flight {
 
   #wait(): () => void {
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const { timeoutMs, overdue } of this.requests) if (!overdue) nextMs = Math.min(nextMs, timeoutMs);
+    for (const { timeoutMs, overdue } of this.awaited) if (!overdue) nextMs = Math.min(nextMs, timeoutMs);
     const delayMs = nextMs - this.#elapsedMs;
     this.#elapsedMs = nextMs;
     // A process that was held up finds its timers due before it has read its sockets: read first, then judge.
@@ -49,7 +56,7 @@ export class Flight {
 
   #expire(): void {
     if (this.#landed) return;
-    for (const pending of this.requests) {
+    for (const pending of this.awaited) {
       if (pending.overdue || pending.timeoutMs > this.#elapsedMs) continue;
       pending.overdue = true;
       pending.asker.failed(this.node, `no answer within ${Math.round(pending.timeoutMs)} ms`);

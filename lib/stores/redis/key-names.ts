@@ -25,6 +25,14 @@ export function turnChannel(prefix: string, owner: string): string {
   return `${prefix}lock:turn:${end < 0 ? owner : owner.slice(0, end)}`;
 }
 
+export function lockName(key: string): string {
+  return tagged(key);
+}
+
+export function fenceName(key: string): string {
+  return `${tagged(key)}:fence`;
+}
+
 /** Adds the names a request needs. */
 export function pushKeyNames(names: string[], key: string, verb: NodeVerb): void {
   const lock = tagged(key);

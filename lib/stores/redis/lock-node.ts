@@ -50,6 +50,21 @@ export interface TurnEar {
   forget(owner: string): void;
 }
 
+/** Locks that are to be renewed alike. */
+export interface NodeRenewals {
+  /** The locks, then those fences whose time is to be prolonged, too. */
+  readonly names: readonly string[];
+  /** Of each lock, with a line break after it: one argument is a good deal cheaper than many. */
+  readonly owners: string;
+  readonly ms: number;
+}
+
+/** Whoever renews many. */
+export interface RenewalAsker extends Pick<Asker, 'failed'> {
+  /** All but those at these places, which their owners do not hold there. */
+  renewed(node: LockNode, refused: readonly number[]): void;
+}
+
 /**
  * One node that keeps locks: the seam between the protocol and its transport. A request is carried out at most once, at any time after it was sent, or never.
  */
@@ -65,6 +80,8 @@ export interface LockNode {
    * Sends one request. The asker hears of it once, `late` aside, and never before this returns. With `spare` the others suffice: while it is out it is not asked then.
    */
   send(request: NodeRequest, timeoutMs: number, asker: Asker, spare?: boolean): void;
+  /** Renews many, as `send` does. */
+  renewAll?(renewals: NodeRenewals, timeoutMs: number, asker: RenewalAsker, spare?: boolean): void;
   /** Calls `told` with the owner whose release freed the key, or with nothing when that may have been missed; returns the unsubscribe function. */
   onFree?(key: string, told: (owner: string | undefined) => void): () => void;
   /** Until `uncork`, requests are gathered to go out together. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { MARKER_KEY, pushKeyNames, WITH_LINE } from './key-names.js';
-import type { NodeRequest, NodeVerb } from './lock-node.js';
-import { BODIES, GUARDED_BODIES, QUARANTINE } from './node-lua.js';
+import type { NodeRenewals, NodeRequest, NodeVerb } from './lock-node.js';
+import { BODIES, GUARDED_BODIES, QUARANTINE, RENEW_ALL } from './node-lua.js';
 
 /** What a request has for itself where many are served: its owner, a token, a place in line. */
 const OWN_ARGUMENTS: Record<NodeVerb, number> = {
@@ -35,6 +35,7 @@ interface Script {
 export class LockScripts {
   readonly #lone: Record<NodeVerb, Script>;
   readonly #many: Script;
+  readonly #renewAll = script(RENEW_ALL);
   readonly #guarded: boolean;
 
   constructor(
@@ -82,7 +83,7 @@ return replies`);
   }
 
   get texts(): readonly string[] {
-    return [...Object.values(this.#lone), this.#many].map(({ text }) => text);
+    return [...Object.values(this.#lone), this.#many, this.#renewAll].map(({ text }) => text);
   }
 
   /** For one request. Reply: as its body says, or an error. */
@@ -121,6 +122,12 @@ return replies`);
       }
     }
     return { sha: this.#many.sha, text: this.#many.text, keyCount, args };
+  }
+
+  /** Reply: the places of those that were not renewed. */
+  renewAll({ names, owners, ms }: NodeRenewals): ScriptCall {
+    const { sha, text } = this.#renewAll;
+    return { sha, text, keyCount: names.length, args: [...names, String(ms), this.#keep('renew', ms), owners] };
   }
 
   /** A commit does not set the lock's time, so it adds what is left of it to the retention by itself. */

@@ -1,8 +1,8 @@
 import type { Timers } from '../../runtime.js';
 import { Channels } from './channels.js';
 import { Debts } from './debts.js';
-import { Flight, type Pending } from './flight.js';
-import type { Asker, LockNode, NodeRequest } from './lock-node.js';
+import { Flight, type Awaited, type Pending } from './flight.js';
+import type { Asker, LockNode, NodeRenewals, NodeRequest, RenewalAsker } from './lock-node.js';
 import { FreeChannel, type Told } from './free-channel.js';
 import { NOBODY } from './node-group.js';
 import { LockScripts, type ScriptCall } from './lock-scripts.js';
@@ -29,6 +29,8 @@ const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
 /** One Redis: its connection, what is asked of it, and what it says. */
 export class RedisNode implements LockNode {
   readonly name: string;
+  /** Not on a Cluster, where a script may not cross slots. */
+  readonly renewAll?: NonNullable<LockNode['renewAll']>;
   readonly #scripts: LockScripts;
   readonly #silence: Silence | undefined;
   readonly turns: Turns;
@@ -53,6 +55,7 @@ export class RedisNode implements LockNode {
   ) {
     this.name = terms.name;
     this.#scripts = new LockScripts(terms.quarantineMs, terms.retentionMs, client.isCluster);
+    if (!client.isCluster) this.renewAll = (...asked) => this.#renewAll(...asked);
     if (terms.own) this.#silence = new Silence(client, timers);
     this.#channels = new Channels(client);
     this.#free = new FreeChannel(this.#channels, timers);
@@ -128,18 +131,34 @@ export class RedisNode implements LockNode {
     if (!this.terms.own) this.client.off('error', this.#onError);
   }
 
+  #renewAll(renewals: NodeRenewals, timeoutMs: number, asker: RenewalAsker, spare = false): void {
+    const refusal = this.#refusal(spare);
+    if (refusal !== undefined) return queueMicrotask(() => asker.failed(this, refusal));
+    const awaited: Awaited = { timeoutMs, asker, overdue: false };
+    this.#launch(this.#scripts.renewAll(renewals), [awaited], (answer) => {
+      if (!awaited.overdue) asker.renewed(this, (answer as unknown[]).map(Number));
+    });
+  }
+
   #run(batch: readonly Pending[]): void {
     const lone = batch.length === 1 ? batch[0] : undefined;
     const call = lone ? this.#scripts.one(lone.request) : this.#scripts.all(batch.map(({ request }) => request));
+    this.#launch(call, batch, (answer) => this.#deliver(batch, lone ? [answer] : (answer as unknown[])));
+  }
+
+  #launch(call: ScriptCall, awaited: readonly Awaited[], deliver: (answer: unknown) => void): void {
     let sent: Promise<unknown>;
     try {
       sent = this.client.evalsha(call.sha, call.keyCount, ...call.args);
     } catch (error) {
       sent = Promise.reject(error as Error);
     }
-    this.#open += batch.length;
-    const flight = new Flight(batch, this, this.timers, this.#isOverdue);
-    const landed = (answer: unknown): void => this.#deliver(flight, lone ? [answer] : (answer as unknown[]));
+    this.#open += awaited.length;
+    const flight = new Flight(awaited, this, this.timers, this.#isOverdue);
+    const landed = (answer: unknown): void => {
+      deliver(answer);
+      this.#land(flight);
+    };
     sent.then(landed, (error: unknown) => {
       // The node forgot its scripts. What nobody waits for any more is not sent a second time.
       if (flight.abandoned || !reason(error).startsWith('NOSCRIPT')) return this.#fail(flight, error);
@@ -147,8 +166,7 @@ export class RedisNode implements LockNode {
     });
   }
 
-  #deliver(flight: Flight, answers: readonly unknown[]): void {
-    const { requests } = flight;
+  #deliver(requests: readonly Pending[], answers: readonly unknown[]): void {
     for (let index = 0; index < requests.length; index++) {
       const { asker, overdue } = requests[index]!;
       const reply = toReply(answers[index]);
@@ -157,7 +175,6 @@ export class RedisNode implements LockNode {
         else asker.answered(this, reply);
       } else if (!overdue) asker.failed(this, reply);
     }
-    this.#land(flight);
   }
 
   #fail(flight: Flight, error: unknown): void {
@@ -165,9 +182,9 @@ export class RedisNode implements LockNode {
     const why = reason(error);
     if (why.startsWith('READONLY')) this.#complaint = why;
     const lost = why === CONNECTION_LOST || this.client.status !== 'ready';
-    for (const pending of flight.requests) {
-      if (lost) this.#debts.unanswered(pending);
-      if (!pending.overdue) pending.asker.failed(this, why);
+    for (const { request, timeoutMs, asker, overdue } of flight.awaited) {
+      if (lost && request) this.#debts.unanswered({ request, timeoutMs });
+      if (!overdue) asker.failed(this, why);
     }
   }
 
@@ -179,7 +196,7 @@ export class RedisNode implements LockNode {
 
   #land(flight: Flight): void {
     flight.land();
-    this.#open -= flight.requests.length;
+    this.#open -= flight.awaited.length;
     if (flight.overdue) {
       this.#overdue--;
       this.#silence?.end();
@@ -187,7 +204,7 @@ export class RedisNode implements LockNode {
     if (!this.#silent || this.#overdue > 0 || this.client.status !== 'ready') return;
     if (!flight.overdue) this.#isBack();
     // It answers again; whether it does so in time, what it was not told shows as well.
-    else if (!this.#settle()) this.send(MARK, flight.requests[0]!.timeoutMs, NOBODY);
+    else if (!this.#settle()) this.send(MARK, flight.awaited[0]!.timeoutMs, NOBODY);
   }
 
   #isBack(): void {

@@ -1,12 +1,13 @@
 import { now } from '../../deadline.js';
 import type { Runtime } from '../../runtime.js';
 import type { PrimaryStore } from '../failover/primary-store.js';
-import type { AcquireResult, LockState, Place, Turn } from '../lock-store.js';
+import type { AcquireResult, Lease, LockState, Place, Turn } from '../lock-store.js';
 import { Attempt } from './attempt.js';
 import { Consent, Renewal } from './consent.js';
 import { agreeing } from './free-channel.js';
 import type { LockNode, NodeRequest, TurnEar } from './lock-node.js';
 import { NodeGroup } from './node-group.js';
+import { RenewalRound } from './renewal-round.js';
 import { Look } from './tally.js';
 
 export interface RedlockTerms {
@@ -68,6 +69,20 @@ export class RedlockStore implements PrimaryStore {
     const renewal = new Renewal(this.#group, request, this.#renewed);
     this.#renewals.set(owner, renewal);
     return renewal.ask(this.nodes);
+  }
+
+  renewAll(leases: readonly Lease[], ttlMs: number): void {
+    const alone = ({ key, owner }: Lease): Promise<boolean> => this.renew(key, owner, ttlMs);
+    if (this.nodes.every((node) => node.renewAll !== undefined)) {
+      new RenewalRound(leases, this.#group, alone).send(ttlMs);
+      return;
+    }
+    for (const lease of leases) {
+      alone(lease).then(
+        (ours) => lease.renewed(ours),
+        (error: unknown) => lease.unclear(error),
+      );
+    }
   }
 
   release(key: string, owner: string, keepForMs = 0): Promise<boolean> {

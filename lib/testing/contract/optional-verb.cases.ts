@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert';
+import type { Lease } from '../../stores/lock-store.js';
 import { LONG_MS, type ContractCase, type ContractTrial } from './contract-trial.js';
 
 const LIFT = 1_000_000;
@@ -51,6 +52,29 @@ export const optionalVerbCases: readonly ContractCase[] = [
       assert.equal(await store.raise(key, first.owner, far), false);
       await store.release(key, second.owner, LONG_MS);
       assert.equal(await store.raise(key, second.owner, far), false);
+    },
+  },
+  {
+    name: 'renewAll, where it exists, tells each lease by itself whether it was renewed',
+    async run(trial) {
+      const { store, key } = trial;
+      if (!store.renewAll) return;
+      const expired = await trial.expired();
+      const taken = await trial.granted();
+      const other = await trial.granted(`${key}/other`);
+      const owners: [string, string][] = [
+        [key, expired.owner],
+        [key, taken.owner],
+        [`${key}/other`, taken.owner],
+        [`${key}/other`, other.owner],
+        [`${key}/free`, trial.owner()],
+      ];
+      const told = owners.map(([held, owner]) => renewal(held, owner));
+      store.renewAll(
+        told.map(({ lease }) => lease),
+        LONG_MS,
+      );
+      assert.deepEqual(await Promise.all(told.map(({ answer }) => answer)), [false, true, false, true, false]);
     },
   },
   {
@@ -109,6 +133,14 @@ export const optionalVerbCases: readonly ContractCase[] = [
     },
   },
 ];
+
+function renewal(key: string, owner: string): { readonly lease: Lease; readonly answer: Promise<boolean> } {
+  let lease!: Lease;
+  const answer = new Promise<boolean>((renewed, unclear) => {
+    lease = { key, owner, renewals: 0, over: false, renewed, unclear };
+  });
+  return { lease, answer };
+}
 
 async function expectWakeUp(trial: ContractTrial, subscribed: () => void): Promise<void> {
   const { store, key } = trial;

@@ -75,6 +75,28 @@ function crc16(text: string): number {
 }
 
 describe('The lock script, on a real server', () => {
+  it('renews together what its owners have, says which it is not, and prolongs the fences that are named', async () => {
+    const node = await connect();
+    const SHORT_MS = 60_000;
+    for (const key of ['a', 'b', 'c']) await ask(node, 'acquire', key, 'x', { ms: SHORT_MS });
+    await client.lpush('lock:{d}', 'of another type');
+    for (const key of ['a', 'b']) await client.pexpire(`lock:{${key}}:fence`, SHORT_MS);
+    const names = ['a', 'b', 'c', 'd', 'e'].map((key) => `lock:{${key}}`);
+    const renewals = { names: [...names, 'lock:{b}:fence'], owners: 'x\ny\nx\nx\nx\n', ms: TTL_MS };
+    const refused = await new Promise((resolve, reject) =>
+      node.renewAll!(renewals, SLOW, {
+        renewed: (_, places) => resolve(places),
+        failed: (_, why) => reject(new Error(why)),
+      }),
+    );
+    expect(refused).toEqual([1, 3, 4]);
+    const left = await Promise.all([...names, 'lock:{a}:fence', 'lock:{b}:fence'].map((name) => client.pttl(name)));
+    const longs = left.map((ms) => ms > SHORT_MS);
+    expect(longs).toEqual([true, false, true, false, false, false, true]);
+    expect(left[4]).toBe(NO_KEY);
+    expect(left[6]).toBeGreaterThan(RETENTION_MS);
+  });
+
   describe('does what the model of the simulation does', () => {
     const VERBS: readonly NodeVerb[] = ['acquire', 'acquire', 'commit', 'renew', 'heal', 'release', 'inspect', 'mark'];
     const KEYS = ['a', 'b', 'c'];
