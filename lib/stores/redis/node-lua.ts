@@ -65,10 +65,11 @@ export const BODIES: Record<NodeVerb, string> = {
   local at, last = nil, nil
   if before ~= '' then at, last = string.find(waiting, before .. '/', 1, true) end
   if holder and holder ~= before then
+    local entry = owner .. '/' .. math.min(ms, ${TURN_MS})
     if at then
-      waiting = string.sub(waiting, 1, at - 1) .. owner .. string.sub(waiting, last)
+      waiting = string.sub(waiting, 1, at - 1) .. entry .. string.sub(waiting, string.match(waiting, '^%d+()', last + 1))
     elseif place ~= '' then
-      waiting = waiting .. (waiting == '' and '' or ' ') .. owner .. '/' .. math.min(ms, ${TURN_MS})
+      waiting = waiting .. (waiting == '' and '' or ' ') .. entry
     end
     redis.call('SET', line, waiting, 'PX', ${LINE_MS})
     return { 0, { holder, redis.call('PTTL', lock) } }

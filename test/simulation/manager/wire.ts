@@ -1,7 +1,7 @@
 import type { Heard } from '../../../lib/stores/redis/channels.js';
 import { Debts, type Debt } from '../../../lib/stores/redis/debts.js';
 import { freeChannel } from '../../../lib/stores/redis/key-names.js';
-import type { Asker, LockNode, NodeReply, NodeRequest } from '../../../lib/stores/redis/lock-node.js';
+import type { Asker, LockNode, NodeRenewals, NodeRequest, RenewalAsker } from '../../../lib/stores/redis/lock-node.js';
 import { NOBODY } from '../../../lib/stores/redis/node-group.js';
 import type { LinedNode } from '../../stores/redis/simulation/lined-node.js';
 import type { Link } from '../link.js';
@@ -10,11 +10,15 @@ import { WatchedTurns } from './watched-turns.js';
 
 type Told = (whose: string | undefined) => void;
 
-interface Call extends Debt {
-  readonly asker: Asker;
+interface Call extends Omit<Debt, 'request'> {
+  /** Only of one that was asked for by itself. */
+  readonly request?: NodeRequest;
+  readonly asker: Pick<Asker, 'failed'>;
   overdue: boolean;
   cancel: () => void;
 }
+
+const NAME = /^lock:\{(.*)\}$/;
 
 const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
 
@@ -28,7 +32,7 @@ export class Wire implements LockNode {
   readonly #heard = new Map<string, Heard>();
   /** Channels whose subscription the node has confirmed. */
   readonly #live = new Set<string>();
-  readonly #open = new Set<Call>();
+  readonly #calls = new Set<Call>();
   readonly #debts = new Debts();
   /** It left something without an answer, and has not been heard since. */
   #silent = false;
@@ -56,20 +60,27 @@ export class Wire implements LockNode {
       this.#debts.unsent({ request, timeoutMs });
       return queueMicrotask(() => asker.failed(this, 'not connected'));
     }
-    const struck = request.verb === 'renew' ? this.strike : undefined;
-    if (struck) this.strike = undefined;
-    const call: Call = { request, timeoutMs, asker, overdue: false, cancel: () => undefined };
-    this.#open.add(call);
-    call.cancel = this.process.timers.start(() => {
-      call.overdue = true;
-      this.#silent = true;
-      asker.failed(this, 'no answer in time');
-    }, timeoutMs);
+    const call = this.#open({ request, timeoutMs, asker });
     this.link.send(
       () => this.node.serve(request),
-      (reply) => this.#answered(call, reply),
-      struck?.(),
+      (reply) => this.#answered(call, () => (call.overdue ? asker.late(this, reply) : asker.answered(this, reply))),
+      request.verb === 'renew' ? this.#struck() : 0,
     );
+  }
+
+  renewAll({ names, owners, ms }: NodeRenewals, timeoutMs: number, asker: RenewalAsker, spare = false): void {
+    if (this.link.refused || (spare && this.#silent)) {
+      return queueMicrotask(() => asker.failed(this, 'not connected'));
+    }
+    const call = this.#open({ timeoutMs, asker });
+    const serve = (): number[] =>
+      owners.split('\n').flatMap((owner, place) => {
+        if (owner === '') return [];
+        const key = NAME.exec(names[place]!)![1]!;
+        return this.node.serve({ verb: 'renew', key, owner, ms, token: 0 }).status === 'yes' ? [] : [place];
+      });
+    const told = (refused: number[]): void => void (call.overdue || asker.renewed(this, refused));
+    this.link.send(serve, (refused) => this.#answered(call, () => told(refused)), this.#struck());
   }
 
   hears(key: string): boolean {
@@ -107,12 +118,12 @@ export class Wire implements LockNode {
   broken(): void {
     this.#live.clear();
     this.process.run(() => {
-      for (const { cancel, request, timeoutMs, overdue, asker } of this.#open) {
+      for (const { cancel, request, timeoutMs, overdue, asker } of this.#calls) {
         cancel();
-        this.#debts.unanswered({ request, timeoutMs });
+        if (request) this.#debts.unanswered({ request, timeoutMs });
         if (!overdue) asker.failed(this, 'connection lost');
       }
-      this.#open.clear();
+      this.#calls.clear();
     });
   }
 
@@ -131,13 +142,29 @@ export class Wire implements LockNode {
     this.#live.clear();
   }
 
+  #open(asked: Pick<Call, 'request' | 'timeoutMs' | 'asker'>): Call {
+    const call: Call = { ...asked, overdue: false, cancel: () => undefined };
+    this.#calls.add(call);
+    call.cancel = this.process.timers.start(() => {
+      call.overdue = true;
+      this.#silent = true;
+      call.asker.failed(this, 'no answer in time');
+    }, call.timeoutMs);
+    return call;
+  }
+
+  #struck(): number {
+    const struck = this.strike;
+    this.strike = undefined;
+    return struck?.() ?? 0;
+  }
+
   /** As a node of Redis does: what it was not told while it was out it is told when it answers again. */
-  #answered(call: Call, reply: NodeReply): void {
-    if (!this.#open.delete(call)) return; // on a connection that is gone
+  #answered(call: Call, tell: () => void): void {
+    if (!this.#calls.delete(call)) return; // on a connection that is gone
     call.cancel();
-    if (call.overdue) call.asker.late(this, reply);
-    else call.asker.answered(this, reply);
-    if (!this.#silent || [...this.#open].some(({ overdue }) => overdue)) return;
+    tell();
+    if (!this.#silent || [...this.#calls].some(({ overdue }) => overdue)) return;
     if (!call.overdue) this.#isBack();
     else if (!this.#settle()) this.send(MARK, call.timeoutMs, NOBODY);
   }

@@ -247,6 +247,22 @@ describe('The line for a key on a lone Redis', () => {
     expect(await line(key)).toEqual(['q/d', 'r/c', 'q/e']);
   });
 
+  it('keeps a place for as long as its present attempt is to get the key, not the one before it', async () => {
+    const scripts = new LockScripts(0, 60_000);
+    const key = freshKey();
+    const ask = (owner: string, place: string, ms: number): Promise<unknown> => {
+      const { text, keyCount, args } = scripts.one({ verb: 'queue', key, owner, place, ms, token: 5 });
+      return redis.eval(text, keyCount, ...args);
+    };
+    await ask('p/holder', '+', 60_000);
+    await ask('p/a', '+', 300);
+    await ask('q/b', '+', 400);
+    await ask('r/c', '+', 60_000);
+    await ask('q/d', '+q/b', 1200);
+    await ask('r/e', '+r/c', 500);
+    expect(await redis.get(freeChannel(key))).toBe('p/a/300 q/d/1200 r/e/500');
+  });
+
   it('gives whoever is first the key for a moment, and for no longer than they wanted it', async () => {
     const scripts = new LockScripts(0, 60_000);
     for (const [ms, turnMs] of [

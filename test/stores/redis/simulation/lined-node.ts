@@ -67,8 +67,9 @@ export class LinedNode extends ModelNode {
     const at = before === '' ? -1 : indexOf(places, before);
     const holder = this.holder(key);
     if (holder !== undefined && !this.claims(holder, before)) {
-      if (at >= 0) places[at] = { owner, ms: places[at]!.ms };
-      else if (place !== '') places.push({ owner, ms: Math.min(ms, TURN_MS) });
+      const entrant = { owner, ms: Math.min(ms, TURN_MS) };
+      if (at >= 0) places[at] = entrant;
+      else if (place !== '') places.push(entrant);
       this.#setLine(key, places);
       return this.taken(key);
     }
