@@ -123,7 +123,7 @@ function complete(definition: DynamicModule, extras: DistributedLockModuleExtras
       ...(definition.providers ?? []),
       { provide: NAME, useValue: { value: name } },
       { provide: SETTINGS, useFactory: toSettings, inject: [MODULE_OPTIONS_TOKEN] },
-      { provide: token, useFactory: createManager, inject: [SETTINGS] },
+      { provide: token, useFactory: createManager, inject: [SETTINGS, NAME] },
       { provide: MANAGER, useExisting: token },
       { provide: APP_FILTER, useClass: LockExceptionFilter },
     ],
@@ -131,9 +131,10 @@ function complete(definition: DynamicModule, extras: DistributedLockModuleExtras
   };
 }
 
-async function createManager(settings: LockModuleSettings): Promise<LockManager> {
+async function createManager(settings: LockModuleSettings, name: { value: string | undefined }): Promise<LockManager> {
   const log = { warn: (message: string) => logger.warn(message) };
-  return new LockManager(await openStore(settings), { defaults: settings.defaults, log });
+  const named = name.value === undefined ? {} : { name: name.value };
+  return new LockManager(await openStore(settings), { defaults: settings.defaults, log, ...named });
 }
 
 async function openStore({ source, ttlMs, nodeTimeout, quarantine }: LockModuleSettings): Promise<LockStore> {

@@ -1,10 +1,10 @@
-import { endOf, now, validity, type Moment } from './deadline.js';
+import { now, type Moment } from './deadline.js';
 import { LockLostError, LockUnavailableError, type LossReason } from './errors.js';
-import { Lock } from './lock.js';
 import type { LockTerms } from './lock.options.js';
 import { Patience } from './patience.js';
 import type { Clock } from './runtime.js';
 import type { Lease } from './stores/lock-store.js';
+import { TimedLock, type Grant } from './timed-lock.js';
 import type { Slot, Watchdog, Watched } from './watchdog.js';
 
 /** How locks reach their store. */
@@ -19,46 +19,24 @@ export interface LockLink {
 /** What becomes of locks, for whoever looks after them. */
 export interface LockEvents {
   started(lock: HeldLock): void;
+  renewed(lock: HeldLock): void;
   /** It is over: released, or lost. Told once. */
   ended(lock: HeldLock, loss: LockLostError | undefined): void;
   /** A renewal or a release had no clear answer. */
   failed(lock: HeldLock, verb: 'renew' | 'release', error: unknown): void;
 }
 
-export interface Grant {
-  readonly keys: readonly [string, ...string[]];
-  readonly owner: string;
-  readonly fencingToken: number;
-  /** Read before the winning attempt was sent: the lease counts from here. */
-  readonly sentAt: Moment;
-  /** If it is shorter than the ttl at first: then a renewal makes it as long as that, whether or not others follow. */
-  readonly leaseMs?: number;
-}
-
-const RENEWALS_PER_TTL = 3;
-/** How much of the renewal interval a renewal may come early, to go out together with others. */
-const SLACK_FACTOR = 0.1;
-/** After an unclear answer: soon, but not in a hot loop. */
-const RETRIES_PER_TTL = 15;
-const SHORTEST_RETRY_MS = 5;
-const LONGEST_RETRY_MS = 1000;
-
 /** A lock that was granted, from its grant to its release or loss. */
-export class HeldLock extends Lock implements Watched, Lease {
+export class HeldLock extends TimedLock implements Watched, Lease {
   readonly keys: readonly [string, ...string[]];
   readonly key: string;
   readonly owner: string;
   readonly fencingToken: number;
   renewals = 0;
+  /** Whether a caller has it: one that comes too late is given back, and nobody hears of it. */
+  handedOut = false;
   slot: Slot | undefined = undefined;
   place = 0;
-  readonly #grantedAt: Moment;
-  /** Before the last renewal that succeeded was sent, or the grant. */
-  #leasedAt: Moment;
-  #leaseMs: number;
-  /** When the next renewal is due: so long after that moment. */
-  #renewFrom: Moment;
-  #renewAfterMs: number;
   /** Before the renewal in flight was sent. */
   #renewalSentAt: Moment | undefined = undefined;
   /** They wait for what comes of it: why it had no clear answer, if so. */
@@ -73,23 +51,18 @@ export class HeldLock extends Lock implements Watched, Lease {
 
   constructor(
     grant: Grant,
-    private readonly terms: LockTerms,
+    terms: LockTerms,
     private readonly link: LockLink,
     private readonly events: LockEvents,
-    private readonly clock: Clock,
+    clock: Clock,
     private readonly watchdog: Watchdog,
     at: Moment,
   ) {
-    super();
+    super(grant, terms, clock, at);
     this.keys = grant.keys;
     this.key = grant.keys[0];
     this.owner = grant.owner;
     this.fencingToken = grant.fencingToken;
-    this.#grantedAt = grant.leaseMs === undefined ? grant.sentAt : at;
-    this.#leasedAt = grant.sentAt;
-    this.#leaseMs = grant.leaseMs ?? terms.ttlMs;
-    this.#renewFrom = grant.sentAt;
-    this.#renewAfterMs = this.#intervalMs;
     watchdog.watch(this, at);
     events.started(this);
     this.#stopListening = link.onLoss?.(this, () => this.abort('disconnected'));
@@ -101,7 +74,7 @@ export class HeldLock extends Lock implements Watched, Lease {
 
   get remaining(): number {
     const at = now(this.clock);
-    return this.#isHeld(at) ? this.#lostAt(at) - at.monotonic : 0;
+    return this.#isHeld(at) ? this.lostAt(at) - at.monotonic : 0;
   }
 
   get signal(): AbortSignal {
@@ -116,8 +89,12 @@ export class HeldLock extends Lock implements Watched, Lease {
     return this.#loss;
   }
 
-  get ttlMs(): number {
-    return this.terms.ttlMs;
+  get label(): string | undefined {
+    return this.terms.label;
+  }
+
+  get autoRenew(): boolean {
+    return this.terms.autoRenew;
   }
 
   get over(): boolean {
@@ -133,7 +110,7 @@ export class HeldLock extends Lock implements Watched, Lease {
     const at = now(this.clock);
     const failure = await new Promise<unknown>((resolve) => {
       const giveUp = (): void => resolve(new Error('no answer in time'));
-      const patience = new Patience(this.watchdog, this.#lostAt(at), giveUp, at);
+      const patience = new Patience(this.watchdog, this.lostAt(at), giveUp, at);
       (this.#asking ??= []).push((unclear) => {
         patience.end();
         resolve(unclear);
@@ -155,21 +132,21 @@ export class HeldLock extends Lock implements Watched, Lease {
 
   dueAt(at: Moment): number {
     if (this.#giveUp) return this.#giveUpAt;
-    const lostAt = this.#lostAt(at);
-    return this.#renews ? Math.min(lostAt, endOf(this.#renewFrom, this.#renewAfterMs, at)) : lostAt;
+    const lostAt = this.lostAt(at);
+    return this.renews ? Math.min(lostAt, this.renewalAt(at)) : lostAt;
   }
 
   slackMs(at: Moment): number {
-    if (!this.#renews || this.#renewalSentAt || this.#giveUp) return 0;
+    if (!this.renews || this.#renewalSentAt || this.#giveUp) return 0;
     // Only a renewal may come early; a lease never ends before its time.
-    return endOf(this.#renewFrom, this.#renewAfterMs, at) < this.#lostAt(at) ? this.#renewalSlackMs : 0;
+    return this.renewalAt(at) < this.lostAt(at) ? this.renewalSlackMs : 0;
   }
 
   attend(at: Moment): void {
     if (this.#giveUp) return this.#giveUp();
-    if (!this.#isHeld(at) || !this.#renews) return;
-    if (endOf(this.#renewFrom, this.#renewAfterMs, at) - at.monotonic > this.#renewalSlackMs) return;
-    if (this.#renewalSentAt) this.#renewAgain(at, this.#intervalMs);
+    if (!this.#isHeld(at) || !this.renews) return;
+    if (this.renewalAt(at) - at.monotonic > this.renewalSlackMs) return;
+    if (this.#renewalSentAt) this.renewAfterInterval(at);
     else this.#startRenewal(at);
   }
 
@@ -178,7 +155,7 @@ export class HeldLock extends Lock implements Watched, Lease {
     this.#renewalSentAt = undefined;
     // What a renewal says after the release, or after the loss was told, changes nothing.
     if (sentAt && !this.over) {
-      if (ours) this.#prolong(sentAt);
+      if (ours) this.#renewed(sentAt);
       else this.#lose('taken');
     }
     this.#answer(undefined);
@@ -187,9 +164,8 @@ export class HeldLock extends Lock implements Watched, Lease {
   unclear(error: unknown): void {
     this.#renewalSentAt = undefined;
     if (!this.over) {
-      const soon = Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, this.#leaseMs / RETRIES_PER_TTL));
       const at = now(this.clock);
-      this.#renewAgain(at, soon);
+      this.renewSoon(at);
       this.watchdog.rescheduled(this, at);
       if (!this.#asking && this.#isHeld(at)) this.events.failed(this, 'renew', error);
     }
@@ -197,51 +173,23 @@ export class HeldLock extends Lock implements Watched, Lease {
   }
 
   #isHeld(at: Moment): boolean {
-    if (this.#loss || this.#release) return false;
-    // The clock decides, not a timer: after a pause the first look already tells.
-    if (endOf(this.#leasedAt, validity(this.#leaseMs), at) <= at.monotonic) this.#lose('expired');
-    else if (endOf(this.#grantedAt, this.terms.maxHoldMs, at) <= at.monotonic) this.#lose('max-hold');
-    return !this.#loss;
-  }
-
-  /** When this lock ends unless renewed, on the monotonic clock. */
-  #lostAt(at: Moment): number {
-    const leaseEnd = endOf(this.#leasedAt, validity(this.#leaseMs), at);
-    return Math.min(leaseEnd, endOf(this.#grantedAt, this.terms.maxHoldMs, at));
-  }
-
-  get #intervalMs(): number {
-    return this.#leaseMs / RENEWALS_PER_TTL;
-  }
-
-  get #renews(): boolean {
-    return this.terms.autoRenew || this.#leaseMs < this.terms.ttlMs;
-  }
-
-  get #renewalSlackMs(): number {
-    return this.#intervalMs * SLACK_FACTOR;
-  }
-
-  #renewAgain(from: Moment, afterMs: number): void {
-    this.#renewFrom = from;
-    this.#renewAfterMs = afterMs;
+    if (this.over) return false;
+    const reason = this.outlived(at);
+    if (reason) this.#lose(reason);
+    return !reason;
   }
 
   #startRenewal(sentAt: Moment): void {
     // What it brings comes sooner than that; where it is watched now is then where it belongs.
-    this.#renewAgain(sentAt, this.#intervalMs);
+    this.renewAfterInterval(sentAt);
     this.#renewalSentAt = sentAt;
     this.link.renew(this);
   }
 
-  #prolong(sentAt: Moment): void {
+  #renewed(sentAt: Moment): void {
     this.renewals++;
-    this.#leasedAt = sentAt;
-    this.#leaseMs = this.terms.ttlMs;
-    const overtaken = this.#renewFrom !== sentAt;
-    this.#renewAgain(sentAt, this.#intervalMs);
-    // It took longer than to the next one, which counts from when this one was sent.
-    if (overtaken) this.watchdog.rescheduled(this);
+    if (this.prolong(sentAt)) this.watchdog.rescheduled(this);
+    this.events.renewed(this);
   }
 
   #answer(unclear: unknown): void {
@@ -262,8 +210,6 @@ export class HeldLock extends Lock implements Watched, Lease {
   #giveBack(settle: (released: boolean) => void): void {
     const at = now(this.clock);
     const wasHeld = this.#isHeld(at);
-    const { minHoldMs } = this.terms;
-    const keepForMs = wasHeld && minHoldMs > 0 ? endOf(this.#grantedAt, minHoldMs, at) - at.monotonic : 0;
     let open = true;
     const end = (wasOurs: boolean, error?: unknown): void => {
       if (!open) return;
@@ -275,7 +221,9 @@ export class HeldLock extends Lock implements Watched, Lease {
       settle(wasHeld && wasOurs);
     };
     // A lost lock is released as well: a minority of nodes may still have it.
-    this.link.release(this, Math.max(0, keepForMs)).then(end, (error: unknown) => end(false, error ?? 'unknown'));
+    this.link
+      .release(this, wasHeld ? this.keepForMs(at) : 0)
+      .then(end, (error: unknown) => end(false, error ?? 'unknown'));
     this.#giveUpAt = at.monotonic + this.terms.ttlMs;
     this.#giveUp = () => end(false, new Error('no answer in time'));
     if (!wasHeld) this.watchdog.watch(this, at);

@@ -23,6 +23,17 @@ export { Lock } from './lock.js';
 export type { LockDefaults, LockOptions, WithLockOptions } from './lock.options.js';
 export type { Duration } from './duration.js';
 
+// Events
+export type {
+  HeldLockEvent,
+  LockCallEvent,
+  LockEventListener,
+  LockEventMap,
+  LockEventName,
+  NodeEvent,
+} from './lock-events.js';
+export type { StoreObserver } from './stores/store-observer.js';
+
 // Errors
 export {
   LockBusyError,

@@ -1,8 +1,11 @@
 import { Acquirer } from './acquirer.js';
 import { LockBusyError, LockLostError, LockOptionsError, LockReentryError, LockShutdownError } from './errors.js';
+import { EventHub } from './event-hub.js';
 import type { HeldLock } from './held-lock.js';
 import { currentLock, findLock, runWithLock } from './lock-context.js';
+import type { LockEventListener, LockEventName } from './lock-events.js';
 import { toKeys } from './lock-key.js';
+import { LockReporter } from './lock-reporter.js';
 import type { Lock } from './lock.js';
 import { toTerms, type LockDefaults, type LockOptions, type LockTerms, type WithLockOptions } from './lock.options.js';
 import { systemRuntime, type Runtime } from './runtime.js';
@@ -22,6 +25,8 @@ export interface LockLog {
 export interface LockManagerOptions {
   readonly defaults?: LockDefaults;
   readonly log?: LockLog;
+  /** What it is called in events. Default: `default`. */
+  readonly name?: string;
 }
 
 /** How often an attempt is repeated that nobody won. The pauses are random and double, about 0.25 s in all on average. */
@@ -34,6 +39,10 @@ type Work<T> = (lock: Lock) => Promise<T> | T;
 
 /** Takes locks, hands them out and looks after them. One per store; inject it, or make one by hand outside of Nest. */
 export class LockManager {
+  /** That of `forRoot({ name })`, or `default`. */
+  readonly name: string;
+  readonly #events: EventHub;
+  readonly #reporter: LockReporter;
   readonly #defaults: LockTerms;
   readonly #waiters: Waiters;
   readonly #acquirer: Acquirer;
@@ -48,15 +57,20 @@ export class LockManager {
   ) {
     this.#defaults = toTerms(options.defaults);
     this.#log = options.log;
+    this.name = options.name ?? 'default';
+    this.#events = new EventHub((message) => this.#log?.warn(message));
+    this.#reporter = new LockReporter(this.#events, this.name);
     this.#waiters = new Waiters(runtime, store);
     this.#shutdown = new Shutdown(runtime.timers, store, this.#waiters);
     const link = new StoreLink(store);
     const watchdog = new Watchdog(runtime, (ask) => link.together(ask));
     this.#acquirer = new Acquirer(store, link, runtime, watchdog, {
       started: (lock) => this.#shutdown.held.add(lock),
+      renewed: (lock) => this.#reporter.renewed(lock),
       ended: (lock, loss) => this.#ended(lock, loss),
       failed: (lock, verb, error) => this.#log?.warn(`Lock ${lock.key}: ${verb} had no clear answer: ${String(error)}`),
     });
+    store.observe?.(this.#reporter);
   }
 
   /** The innermost lock that the running code holds: inside `withLock` or a `@WithLock` method. */
@@ -110,6 +124,15 @@ export class LockManager {
     return result;
   }
 
+  /**
+   * Calls `listener` with each such event from now on; returns what ends that. What it throws is logged. `node:diagnostics_channel` has the same events of all managers of
+   * the process, on `nestjs-fenced-lock:<name>`.
+   * @throws LockOptionsError for a name that is no event.
+   */
+  on<N extends LockEventName>(name: N, listener: LockEventListener<N>): () => void {
+    return this.#events.on(name, listener);
+  }
+
   /** Whether anyone holds the key at this moment. By the time you read the answer it may be wrong: never decide by it to write. */
   async isLocked(key: string): Promise<boolean> {
     return (await this.inspect(key)).locked;
@@ -135,13 +158,20 @@ export class LockManager {
     const shared = this.#admitted(sorted, terms);
     if (shared) return shared;
     this.#shutdown.pending++;
+    const startedAt = this.runtime.clock.monotonic();
     try {
       let lock = await (terms.waitMs > 0 ? this.#queue(sorted, terms) : this.#acquirer.attempt(sorted, terms));
       if (isRefusal(lock)) lock = await this.#repeat(sorted, terms, lock);
-      if (!this.#shutdown.begun && !terms.signal?.aborted) return lock;
+      if (!this.#shutdown.begun && !terms.signal?.aborted) {
+        this.#reporter.granted(lock, this.runtime.clock.monotonic() - startedAt);
+        return lock;
+      }
       await lock.release();
       terms.signal?.throwIfAborted();
       throw new LockShutdownError(lock.key);
+    } catch (error) {
+      this.#reporter.refused({ keys: sorted, label: terms.label }, error, this.runtime.clock.monotonic() - startedAt);
+      throw error;
     } finally {
       this.#shutdown.pending--;
       this.#shutdown.check();
@@ -161,7 +191,8 @@ export class LockManager {
   }
 
   #queue(keys: SortedKeys, terms: LockTerms): Promise<HeldLock> {
-    return this.#waiters.queue(keys, terms, this.#acquirer.quest(keys, terms));
+    const onWait = this.#reporter.onWait({ keys, label: terms.label });
+    return this.#waiters.queue(keys, terms, this.#acquirer.quest(keys, terms), onWait);
   }
 
   async #repeat(keys: SortedKeys, terms: LockTerms, first: Refusal): Promise<HeldLock> {
@@ -191,6 +222,7 @@ export class LockManager {
     this.#shutdown.held.delete(lock);
     this.#shutdown.check();
     for (const key of lock.keys) this.#waiters.wake(key);
+    this.#reporter.ended(lock, loss);
     if (loss) this.#log?.warn(loss.message);
   }
 }

@@ -26,6 +26,11 @@ export interface LockOptions {
   readonly reentrant?: boolean;
   /** Ends the wait: the acquisition rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /**
+   * What this kind of lock is called in events, metrics and traces, where keys would be too many. Default: none; for a `@WithLock` method its template, or its name if
+   * the key is a function.
+   */
+  readonly label?: string;
 }
 
 /** Options of `withLock` and `@WithLock`, which also see what became of the work. */
@@ -38,7 +43,7 @@ export interface WithLockOptions extends LockOptions {
 }
 
 /** Options that can be given module-wide. */
-export type LockDefaults = Omit<WithLockOptions, 'signal' | 'reentrant'>;
+export type LockDefaults = Omit<WithLockOptions, 'signal' | 'reentrant' | 'label'>;
 
 /** Checked options, in ms. */
 export interface LockTerms {
@@ -50,6 +55,7 @@ export interface LockTerms {
   readonly reentrant: boolean;
   readonly onLost: 'throw' | 'ignore';
   readonly signal: AbortSignal | undefined;
+  readonly label: string | undefined;
 }
 
 /** Below this, drift and one round trip would eat the whole lease. */
@@ -64,9 +70,11 @@ const DEFAULT_TERMS: LockTerms = {
   reentrant: false,
   onLost: 'throw',
   signal: undefined,
+  label: undefined,
 };
+export const LONGEST_LABEL = 128;
 
-const KNOWN = ['ttl', 'autoRenew', 'wait', 'minHold', 'maxHold', 'reentrant', 'signal', 'onLost'];
+const KNOWN = ['ttl', 'autoRenew', 'wait', 'minHold', 'maxHold', 'reentrant', 'signal', 'onLost', 'label'];
 
 /**
  * Checks options and fills in what they leave open.
@@ -80,7 +88,7 @@ export function toTerms(options: WithLockOptions | undefined, defaults: LockTerm
   for (const name of Object.keys(options)) {
     if (!KNOWN.includes(name)) throw new LockOptionsError('lock option', name, `known are ${KNOWN.join(', ')}.`);
   }
-  const { ttl, wait, minHold, maxHold, signal } = options;
+  const { ttl, wait, minHold, maxHold, signal, label } = options;
   const terms: LockTerms = {
     ttlMs: ttl === undefined ? defaults.ttlMs : toMs('ttl', ttl, SHORTEST_TTL_MS),
     autoRenew: flag('autoRenew', options.autoRenew, defaults.autoRenew),
@@ -90,12 +98,16 @@ export function toTerms(options: WithLockOptions | undefined, defaults: LockTerm
     reentrant: flag('reentrant', options.reentrant, defaults.reentrant),
     onLost: options.onLost ?? defaults.onLost,
     signal,
+    label,
   };
   if (terms.onLost !== 'throw' && terms.onLost !== 'ignore') {
     throw new LockOptionsError('onLost', terms.onLost, "give 'throw' or 'ignore'.");
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw new LockOptionsError('signal', signal, 'give an AbortSignal.');
+  }
+  if (label !== undefined && (typeof label !== 'string' || label === '' || label.length > LONGEST_LABEL)) {
+    throw new LockOptionsError('label', label, `give a non-empty string of up to ${LONGEST_LABEL} characters.`);
   }
   return terms;
 }

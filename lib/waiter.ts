@@ -44,6 +44,8 @@ export class Waiter<T extends object> implements Queued, Standing {
     private readonly keys: readonly string[],
     private readonly terms: WaitTerms,
     private readonly quest: Quest<T>,
+    /** Called once, when it turns out that it has to wait. */
+    private onWait: (() => void) | undefined,
     private readonly resolve: (lock: T) => void,
     private readonly reject: (reason: unknown) => void,
   ) {
@@ -70,6 +72,7 @@ export class Waiter<T extends object> implements Queued, Standing {
       queue.enter(this);
     }
     this.#queues.at(-1)!.due(this.dueAt);
+    this.#tellWait();
   }
 
   attend(): void {
@@ -148,7 +151,13 @@ export class Waiter<T extends object> implements Queued, Standing {
     return this.stands && inLine !== false;
   }
 
+  #tellWait(): void {
+    this.onWait?.();
+    this.onWait = undefined;
+  }
+
   #pause(ms: number, retryAfterMs = Number.POSITIVE_INFINITY): void {
+    this.#tellWait();
     this.#state = 'pausing';
     const pauseMs = Math.max(SHORTEST_PAUSE_MS, Math.min(ms, retryAfterMs));
     this.dueAt = Math.min(this.#expiresAt, this.room.runtime.clock.monotonic() + pauseMs);

@@ -20,11 +20,12 @@ export class Waiters implements WaitingRoom {
   ) {}
 
   /**
-   * Repeats attempts until one brings a lock, the wait is over (throws the last refusal's error), or the signal aborts.
+   * Repeats attempts until one brings a lock, the wait is over (throws the last refusal's error), or the signal aborts. `onWait` is called once, if the first
+   * attempt does not bring it.
    */
-  queue<T extends object>(keys: readonly string[], terms: WaitTerms, quest: Quest<T>): Promise<T> {
+  queue<T extends object>(keys: readonly string[], terms: WaitTerms, quest: Quest<T>, onWait?: () => void): Promise<T> {
     return new Promise((resolve, reject) => {
-      const waiter = new Waiter<T>(this, keys, terms, quest, resolve, reject);
+      const waiter = new Waiter<T>(this, keys, terms, quest, onWait, resolve, reject);
       if (terms.signal) this.#heed(terms.signal, waiter);
       waiter.advance();
     });

@@ -3,7 +3,7 @@ import { Observable } from 'rxjs';
 import { LockOptionsError } from './errors.js';
 import { KeyTemplate } from './key-template.js';
 import { checkedManagerName, lockManagerToken, managerProperty } from './nest/lock-tokens.js';
-import { toTerms, type WithLockOptions } from './lock.options.js';
+import { LONGEST_LABEL, toTerms, type WithLockOptions } from './lock.options.js';
 import { LockedCalls } from './nest/locked-calls.js';
 import { addLockedMethod, describeMethod, lockedMethods, lockParameters } from './nest/locked-method.js';
 
@@ -56,7 +56,7 @@ export function WithLock<A extends any[]>(
       method,
       original,
       keysOf: keysOf as (args: unknown[]) => string | readonly string[],
-      options: lockOptions,
+      options: { label: labelOf(key, method), ...lockOptions },
       onBusy,
       manager,
       parameters: () => lockParameters(target).get(name) ?? [],
@@ -73,6 +73,12 @@ export function WithLock<A extends any[]>(
     injectOnce(target, manager);
     descriptor.value = wrapper as never;
   };
+}
+
+/** Bounded in number and length, as keys are not. */
+function labelOf(key: LockKey<any[]>, method: string): string {
+  const label = typeof key === 'function' ? method : [key].flat().join(' + ');
+  return label.length > LONGEST_LABEL ? `${label.slice(0, LONGEST_LABEL - 1)}…` : label;
 }
 
 function keyReader(key: LockKey<any[]>): (args: any[]) => string | readonly string[] {

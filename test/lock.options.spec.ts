@@ -28,6 +28,7 @@ describe('toTerms', () => {
       reentrant: true,
       onLost: 'ignore',
       signal,
+      label: 'x'.repeat(128),
     };
     expect(toTerms(options)).toEqual({
       ttlMs: 10_000,
@@ -38,6 +39,7 @@ describe('toTerms', () => {
       reentrant: true,
       onLost: 'ignore',
       signal,
+      label: 'x'.repeat(128),
     });
   });
 
@@ -82,6 +84,9 @@ describe('toTerms', () => {
     ['an unknown onLost', { onLost: 'retry' }],
     ['a signal that is none', { signal: {} }],
     ['a controller in place of its signal', { signal: new AbortController() }],
+    ['an empty label', { label: '' }],
+    ['a label that is none', { label: 7 }],
+    ['a label that is too long', { label: 'x'.repeat(129) }],
     ['an option that does not exist', { tll: 30 }],
   ])('refuses %s', (_description, options) => {
     expect(() => toTerms(options)).toThrow(LockOptionsError);

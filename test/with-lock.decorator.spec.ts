@@ -66,6 +66,37 @@ describe('@WithLock on a method with a promise', () => {
     await first;
   });
 
+  it('calls its locks by the template, or by the method where the key is a function, or as it is told', async () => {
+    class Service {
+      @WithLock('order:{0}')
+      async byTemplate(_id: string): Promise<void> {}
+
+      @WithLock(['from:{0}', 'to:{1}'])
+      async byTemplates(_from: string, _to: string): Promise<void> {}
+
+      @WithLock((id: string) => `order:${id}`)
+      async byFunction(_id: string): Promise<void> {}
+
+      @WithLock('order:{0}', { label: 'orders' })
+      async byLabel(_id: string): Promise<void> {}
+
+      @WithLock(Array.from({ length: 20 }, (_, index) => `a-long-template:${index}`))
+      async byMany(): Promise<void> {}
+    }
+    const labels: (string | undefined)[] = [];
+    const stop = manager.on('granted', ({ label }) => labels.push(label));
+    const service = made(Service);
+    await service.byTemplate('a-customer');
+    await service.byTemplates('x', 'y');
+    await service.byFunction('a-customer');
+    await service.byLabel('a-customer');
+    await service.byMany();
+    stop();
+    expect(labels.slice(0, 4)).toEqual(['order:{0}', 'from:{0} + to:{1}', 'Service.byFunction', 'orders']);
+    expect(labels[4]).toMatch(/^a-long-template:0 \+ .*…$/);
+    expect(labels[4]).toHaveLength(128);
+  });
+
   it('makes its keys from the arguments: template, several templates, function', async () => {
     const keys: unknown[] = [];
     class Service {

@@ -1,4 +1,5 @@
 import type { Moment } from '../deadline.js';
+import type { StoreObserver } from './store-observer.js';
 
 /** The answer to one attempt. */
 export type AcquireResult =
@@ -121,6 +122,9 @@ export interface LockStore {
    * stores that hold locks by a connection: they know at once when it breaks.
    */
   onLoss?(key: string, owner: string, lost: () => void): () => void;
+
+  /** Tells of its servers' going and coming from now on, and of those that are gone at once; returns what ends that. */
+  observe?(observer: StoreObserver): () => void;
 
   /** Closes what the store opened itself, never a client the user handed in. */
   close?(): Promise<void>;

@@ -115,6 +115,7 @@ describe('DistributedLockModule', () => {
       TwoManagers,
     );
     const service = app.get(TwoManagers);
+    expect([app.get(LockManager).name, service.billing.name]).toEqual(['default', 'billing']);
     await expect(service.one()).resolves.toEqual([true, false]);
     await expect(service.other()).resolves.toEqual([false, true]);
     await using _ = await service.billing.acquire('key');

@@ -25,6 +25,7 @@ export class AuthorityLease {
   #next: Promise<Authority> | undefined;
   #cancel: (() => void) | undefined;
   #closed = false;
+  readonly #observers = new Set<(change: AuthorityChange) => void>();
 
   constructor(
     private readonly fallback: FallbackStore,
@@ -36,6 +37,16 @@ export class AuthorityLease {
     private readonly log: (message: string) => void,
   ) {
     this.#ttlMs = ttlMs;
+  }
+
+  /** Tells of each change from now on, and at once of who decides at present; returns what ends that. */
+  observe(observer: (change: AuthorityChange) => void): () => void {
+    this.#observers.add(observer);
+    if (this.authority) {
+      const { state, epoch, reason } = this.authority;
+      observer({ from: undefined, to: state, epoch, reason });
+    }
+    return () => void this.#observers.delete(observer);
   }
 
   /** Looks now, and from now on three times per lease. Resolves after the first look, whatever it brought. */
@@ -145,6 +156,7 @@ export class AuthorityLease {
 
   /** A listener's own error must not pass for an outage of the row. */
   #tell(change: AuthorityChange): void {
+    for (const observer of this.#observers) observer(change);
     try {
       this.terms.onAuthorityChange(change);
     } catch (error) {

@@ -3,6 +3,7 @@ import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
 import { together } from '../joint-answer.js';
 import type { AcquireResult, Lease, LockState, LockStore, Place } from '../lock-store.js';
+import type { StoreObserver } from '../store-observer.js';
 import type { AuthorityLease } from './authority-lease.js';
 import type { FallbackStore } from './fallback-store.js';
 import type { Hold } from './hold.js';
@@ -99,6 +100,15 @@ export class FailoverStore implements LockStore {
 
   onFree(key: string, wake: () => void, owner?: string): () => void {
     const stops = [this.redis.onFree?.(key, wake, owner), this.postgres.onFree?.(key, wake)];
+    return () => stops.forEach((stop) => stop?.());
+  }
+
+  observe(observer: StoreObserver): () => void {
+    const stops = [
+      this.redis.observe?.(observer),
+      this.postgres.observe?.(observer),
+      this.lease.observe((change) => observer.authorityChanged(change)),
+    ];
     return () => stops.forEach((stop) => stop?.());
   }
 

@@ -1,5 +1,6 @@
 import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
+import type { Reachability } from '../reachability.js';
 import type { StoreContext } from '../store-source.js';
 import { Asking, ended } from './asking.js';
 import { FenceCleaning } from './fence-cleaning.js';
@@ -53,6 +54,7 @@ export class AdvisoryLocks {
     this.held = new HeldKeys(runtime, (held) => this.#expired(held));
     const cleaning = new FenceCleaning(runtime);
     this.#keeper = new SessionKeeper(
+      this.#name,
       () => new Session(create(), settings, runtime),
       (session) =>
         setUp(session, {
@@ -73,7 +75,7 @@ export class AdvisoryLocks {
           for (const held of this.held.clear()) tellLost(held);
         },
       },
-      (message) => context.log(`${this.#name}: ${message}`),
+      context.log,
       runtime,
     );
   }
@@ -84,6 +86,10 @@ export class AdvisoryLocks {
 
   close(): Promise<void> {
     return this.#keeper.close(GOODBYE_MS);
+  }
+
+  get reachability(): Reachability {
+    return this.#keeper.reachability;
   }
 
   /** @throws LockUnavailableError */

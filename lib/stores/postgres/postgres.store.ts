@@ -2,6 +2,7 @@ import type { Runtime } from '../../runtime.js';
 import type { Authority, AuthorityState, PodReport } from '../failover/authority.js';
 import type { FallbackStore } from '../failover/fallback-store.js';
 import type { AcquireResult, LockState } from '../lock-store.js';
+import type { StoreObserver } from '../store-observer.js';
 import type { StoreContext } from '../store-source.js';
 import { AdvisoryLocks, type Taken } from './advisory-locks.js';
 import { consult, move } from './authority-table.js';
@@ -68,6 +69,10 @@ export class PostgresStore implements FallbackStore {
 
   onLoss(key: string, owner: string, lost: () => void): () => void {
     return this.#locks.held.onLoss(lockId(key), owner, lost);
+  }
+
+  observe(observer: StoreObserver): () => void {
+    return this.#locks.reachability.observe(observer);
   }
 
   async close(): Promise<void> {

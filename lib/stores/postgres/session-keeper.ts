@@ -1,5 +1,6 @@
 import { LockOptionsError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
+import { Reachability } from '../reachability.js';
 import type { Session } from './session.js';
 
 export interface SessionEvents {
@@ -16,6 +17,7 @@ const REFUSED_PAUSE_MS = 10_000;
 
 /** Keeps one session open: opens the next when it is lost, for as long as it is not closed. */
 export class SessionKeeper {
+  readonly reachability: Reachability;
   #session: Session | undefined;
   #opening: Session | undefined;
   #down = new Error('not connected yet');
@@ -25,12 +27,15 @@ export class SessionKeeper {
   #cancel: (() => void) | undefined;
 
   constructor(
+    private readonly name: string,
     private readonly make: () => Session,
     private readonly setUp: (session: Session) => Promise<void>,
     private readonly events: SessionEvents,
     private readonly log: (message: string) => void,
     private readonly runtime: Runtime,
-  ) {}
+  ) {
+    this.reachability = new Reachability(name);
+  }
 
   /** @throws why there is none. */
   get session(): Session {
@@ -55,8 +60,9 @@ export class SessionKeeper {
     this.#attempts = 0;
     this.#session = session;
     session.onLost = (reason) => this.#lost(reason);
-    if (this.#told !== undefined) this.log('connected again');
+    if (this.#told !== undefined) this.log(`${this.name}: connected again`);
     this.#told = undefined;
+    this.reachability.up();
     this.events.up(session);
   }
 
@@ -77,8 +83,9 @@ export class SessionKeeper {
   #retry(reason: Error): void {
     if (this.#closed) return;
     this.#down = reason;
-    if (this.#told !== reason.message) this.log(`no connection: ${reason.message}`);
+    if (this.#told !== reason.message) this.log(`${this.name}: no connection: ${reason.message}`);
     this.#told = reason.message;
+    this.reachability.down(reason.message);
     const ceiling = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#attempts++, 10));
     // Random, so that the pods of a restarted server do not all come at once.
     const pauseMs =

@@ -1,6 +1,7 @@
 import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
 import type { AcquireResult, LockState, LockStore } from '../lock-store.js';
+import type { StoreObserver } from '../store-observer.js';
 import type { StoreContext } from '../store-source.js';
 import { Asking } from './asking.js';
 import { FenceCleaning } from './fence-cleaning.js';
@@ -44,10 +45,11 @@ export class TransactionStore implements LockStore {
     this.#transactions = new Transactions(make, settings.connections);
     const cleaning = new FenceCleaning(runtime);
     this.#keeper = new SessionKeeper(
+      this.#name,
       make,
       (session) => setUp(session, { name: this.#name, createTables: settings.createTables }),
       { up: (session) => cleaning.up(session), down: () => cleaning.down() },
-      (message) => context.log(`${this.#name}: ${message}`),
+      context.log,
       runtime,
     );
   }
@@ -105,6 +107,10 @@ export class TransactionStore implements LockStore {
 
   onLoss(key: string, owner: string, lost: () => void): () => void {
     return this.#held.onLoss(lockId(key), owner, lost);
+  }
+
+  observe(observer: StoreObserver): () => void {
+    return this.#keeper.reachability.observe(observer);
   }
 
   async close(): Promise<void> {

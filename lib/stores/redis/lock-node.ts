@@ -1,5 +1,6 @@
 import type { Moment } from '../../deadline.js';
 import type { Place, Turn } from '../lock-store.js';
+import type { StoreObserver } from '../store-observer.js';
 
 /** What a node can be asked. To queue is to acquire with a place in line. To undo is to release what was never held: nobody is told. */
 export type NodeVerb =
@@ -84,6 +85,8 @@ export interface LockNode {
   renewAll?(renewals: NodeRenewals, timeoutMs: number, asker: RenewalAsker, spare?: boolean): void;
   /** Calls `told` with the owner whose release freed the key, or with nothing when that may have been missed; returns the unsubscribe function. */
   onFree?(key: string, told: (owner: string | undefined) => void): () => void;
+  /** Tells of its going and coming from now on; returns what ends that. */
+  observe?(observer: StoreObserver): () => void;
   /** Until `uncork`, requests are gathered to go out together. */
   cork?(): void;
   uncork?(): void;

@@ -7,6 +7,8 @@ import { FreeChannel, type Told } from './free-channel.js';
 import { NOBODY } from './node-group.js';
 import { LockScripts, type ScriptCall } from './lock-scripts.js';
 import type { RedisClient } from './redis-client.js';
+import { NodeState } from './node-state.js';
+import type { StoreObserver } from '../store-observer.js';
 import { CONNECTION_LOST, reason, toReply } from './script-answer.js';
 import { Silence } from './silence.js';
 import { TickBatch } from './tick-batch.js';
@@ -41,12 +43,8 @@ export class RedisNode implements LockNode {
   #open = 0;
   /** Scripts whose answers are overdue. */
   #overdue = 0;
-  /** Since the first of these, until it has answered something in time. */
-  #silent = false;
   readonly #debts = new Debts();
-  #down: string | undefined;
-  /** What was wrong with a connection that is still up, such as READONLY: if it closes, that is why. */
-  #complaint: string | undefined;
+  readonly #state: NodeState;
 
   constructor(
     private readonly client: RedisClient,
@@ -62,15 +60,19 @@ export class RedisNode implements LockNode {
     this.turns = new Turns(this.#channels);
     const send = (batch: readonly Pending[]): void => this.#run(batch);
     this.#tick = new TickBatch(send, () => this.#open, client.isCluster === true);
-    client.on('error', this.#onError);
-    client.on('close', this.#onClose);
-    client.on('ready', this.#onReady);
-    if (client.status === 'ready') this.#onReady();
-    else if (client.status === 'wait') client.connect().catch(this.#onError);
+    this.#state = new NodeState(terms.name, client, terms.log, () => {
+      this.#prime();
+      this.#isBack();
+    });
+    this.#state.begin();
   }
 
   get out(): boolean {
-    return this.#silent || this.client.status !== 'ready';
+    return this.#state.isSilent || !this.#state.isConnected;
+  }
+
+  observe(observer: StoreObserver): () => void {
+    return this.#state.reachability.observe(observer);
   }
 
   send(request: NodeRequest, timeoutMs: number, asker: Asker, spare = false): void {
@@ -100,18 +102,18 @@ export class RedisNode implements LockNode {
 
   /** Why nothing can be sent now: nothing may lie in an offline queue, or on the way to a node that hangs, and be carried out when nobody wants it any more. */
   #refusal(spare: boolean): string | undefined {
-    if (this.client.status !== 'ready') return `not connected${this.#down ? ` (${this.#down})` : ''}`;
-    return this.#overdue >= MOST_OVERDUE || (spare && this.#silent) ? 'not answering' : undefined;
+    if (!this.#state.isConnected) return this.#state.whyNotConnected;
+    return this.#overdue >= MOST_OVERDUE || (spare && this.#state.isSilent) ? 'not answering' : undefined;
   }
 
   /** Resolves once the connection is ready, or after `limitMs` without one; false in that case. */
   whenReady(limitMs: number): Promise<boolean> {
-    if (this.client.status === 'ready') return Promise.resolve(true);
+    if (this.#state.isConnected) return Promise.resolve(true);
     return new Promise((resolve) => {
       const settle = (): void => {
         cancel();
         this.client.off('ready', settle);
-        resolve(this.client.status === 'ready');
+        resolve(this.#state.isConnected);
       };
       const cancel = this.timers.start(settle, limitMs, true);
       this.client.on('ready', settle);
@@ -123,12 +125,10 @@ export class RedisNode implements LockNode {
     this.#free.close();
     this.#channels.close();
     if (this.terms.own) {
-      if (this.client.status === 'ready') await this.#quit();
+      if (this.#state.isConnected) await this.#quit();
       this.client.disconnect();
     }
-    this.client.off('close', this.#onClose);
-    this.client.off('ready', this.#onReady);
-    if (!this.terms.own) this.client.off('error', this.#onError);
+    this.#state.ignore(this.terms.own);
   }
 
   #renewAll(renewals: NodeRenewals, timeoutMs: number, asker: RenewalAsker, spare = false): void {
@@ -180,8 +180,8 @@ export class RedisNode implements LockNode {
   #fail(flight: Flight, error: unknown): void {
     this.#land(flight);
     const why = reason(error);
-    if (why.startsWith('READONLY')) this.#complaint = why;
-    const lost = why === CONNECTION_LOST || this.client.status !== 'ready';
+    if (why.startsWith('READONLY')) this.#state.complain(why);
+    const lost = why === CONNECTION_LOST || !this.#state.isConnected;
     for (const { request, timeoutMs, asker, overdue } of flight.awaited) {
       if (lost && request) this.#debts.unanswered({ request, timeoutMs });
       if (!overdue) asker.failed(this, why);
@@ -190,7 +190,7 @@ export class RedisNode implements LockNode {
 
   readonly #isOverdue = (): void => {
     this.#overdue++;
-    this.#silent = true;
+    this.#state.fellSilent();
     this.#silence?.begin();
   };
 
@@ -201,14 +201,14 @@ export class RedisNode implements LockNode {
       this.#overdue--;
       this.#silence?.end();
     }
-    if (!this.#silent || this.#overdue > 0 || this.client.status !== 'ready') return;
+    if (!this.#state.isSilent || this.#overdue > 0 || !this.#state.isConnected) return;
     if (!flight.overdue) this.#isBack();
     // It answers again; whether it does so in time, what it was not told shows as well.
     else if (!this.#settle()) this.send(MARK, flight.awaited[0]!.timeoutMs, NOBODY);
   }
 
   #isBack(): void {
-    this.#silent = false;
+    this.#state.isBack();
     this.#debts.forget();
     this.#settle();
   }
@@ -237,27 +237,5 @@ export class RedisNode implements LockNode {
     const limit = new Promise<void>((resolve) => (cancel = this.timers.start(resolve, CLOSE_MS, true)));
     await Promise.race([this.client.quit().catch(() => undefined), limit]);
     cancel();
-  }
-
-  readonly #onReady = (): void => {
-    if (this.#down !== undefined) this.terms.log(`Redis node ${this.name} is connected again`);
-    this.#down = undefined;
-    this.#complaint = undefined;
-    this.#prime();
-    this.#isBack();
-  };
-
-  readonly #onError = (error: unknown): void => {
-    this.#complaint = reason(error);
-    this.#wentDown(this.#complaint);
-  };
-
-  // An error that came before tells more: a refused port, a wrong password.
-  readonly #onClose = (): void => this.#wentDown(this.#down ?? this.#complaint ?? 'connection closed');
-
-  #wentDown(why: string): void {
-    if (this.client.status === 'ready') return;
-    if (this.#down === undefined) this.terms.log(`Redis node ${this.name} is out of reach: ${why}`);
-    this.#down = why;
   }
 }

@@ -2,6 +2,7 @@ import { now } from '../../deadline.js';
 import type { Runtime } from '../../runtime.js';
 import type { PrimaryStore } from '../failover/primary-store.js';
 import type { AcquireResult, Lease, LockState, Place, Turn } from '../lock-store.js';
+import type { StoreObserver } from '../store-observer.js';
 import { Attempt } from './attempt.js';
 import { Consent, Renewal } from './consent.js';
 import { agreeing } from './free-channel.js';
@@ -115,6 +116,11 @@ export class RedlockStore implements PrimaryStore {
     if (owner !== undefined && this.#turns) return this.#turns.listen(owner, wake);
     const told = agreeing(this.#group.quorum, wake);
     const stops = this.nodes.map((node) => node.onFree?.(key, told));
+    return () => stops.forEach((stop) => stop?.());
+  }
+
+  observe(observer: StoreObserver): () => void {
+    const stops = this.nodes.map((node) => node.observe?.(observer));
     return () => stops.forEach((stop) => stop?.());
   }
 

@@ -141,6 +141,16 @@ describe('AuthorityLease', () => {
       expect(bench.log).toEqual(['Locks are now decided by DRAINING (epoch 2): 2 of 3 processes have lost Redis']);
     });
 
+    it('to each who observes it, and at once of how things are', async () => {
+      const bench = await started();
+      const seen: string[] = [];
+      const stop = bench.lease.observe(({ from, to, epoch }) => seen.push(`${from} to ${to} (${epoch})`));
+      await bench.to('DRAINING');
+      stop();
+      await bench.to('REDIS');
+      expect(seen).toEqual(['undefined to REDIS (1)', 'REDIS to DRAINING (2)']);
+    });
+
     it('that it makes itself, with what it saw of Redis', async () => {
       const bench = await started();
       bench.redis.down = true;

@@ -50,6 +50,24 @@ describe('A Postgres session that ends', () => {
     await expectRecovery(store, clients);
   });
 
+  it('is told of to who observes the store, and so is the next one', async () => {
+    const store = await lab.open({ heartbeat: '10s' });
+    const told: string[] = [];
+    const stop = store.observe({
+      nodeDown: (node, reason) => told.push(`${node} down: ${reason}`),
+      nodeUp: (node) => told.push(`${node} up`),
+      authorityChanged: () => undefined,
+    });
+    const node = `postgres 127.0.0.1:${lab.server.port}`;
+    await lab.terminate();
+    await eventually(() => expect(told).toEqual([expect.stringContaining(`${node} down: `), `${node} up`]));
+    stop();
+    await lab.terminate();
+    await eventually(async () => expect(await store.acquire('k', 'o', TTL_MS)).toMatchObject({ acquired: true }));
+    await store.release('k', 'o');
+    expect(told).toHaveLength(2);
+  });
+
   it('the server restarted: the holder is told, and what is asked meanwhile is rejected with the reason', async () => {
     const [store, clients] = await lab.openWatched({ heartbeat: '10s' });
     const { told } = await hold(store);

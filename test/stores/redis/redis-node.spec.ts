@@ -5,6 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { systemRuntime } from '../../../lib/runtime.js';
 import { connect } from '../../../lib/stores/redis/connection.js';
 import type { NodeReply, NodeRequest } from '../../../lib/stores/redis/lock-node.js';
+import type { StoreObserver } from '../../../lib/stores/store-observer.js';
 import { ask as askNode } from './promised.js';
 import { RedisNode } from '../../../lib/stores/redis/redis-node.js';
 import { eventually } from '../../support/eventually.js';
@@ -246,6 +247,30 @@ describe('RedisNode', () => {
     await eventually(() => expect(node.out).toBe(false));
     expect(await admin.exists('lock:{b}')).toBe(0);
     expect(await admin.exists('lock:{c}')).toBe(1);
+  });
+
+  it('tells who observes it when it goes and comes, and those who come meanwhile at once', async () => {
+    const told: string[] = [];
+    const observer = (who: string): StoreObserver => ({
+      nodeDown: (name, reason) => told.push(`${who}: ${name} down, ${reason}`),
+      nodeUp: (name) => told.push(`${who}: ${name} up`),
+      authorityChanged: () => undefined,
+    });
+    const stop = node.observe(observer('first'));
+    expect(told).toEqual([]);
+    proxy.cut();
+    await eventually(() => expect(told).toEqual([expect.stringMatching(/^first: .* down, /)]));
+    node.observe(observer('second'));
+    expect(told).toEqual([expect.anything(), expect.stringMatching(/^second: .* down, /)]);
+    await proxy.pass();
+    await eventually(() => expect(told.slice(2)).toEqual([`first: ${node.name} up`, `second: ${node.name} up`]));
+
+    stop();
+    proxy.delay(4 * SOON);
+    await expect(askNode(node, acquire('a'), SOON)).rejects.toThrow('no answer');
+    expect(told.slice(4)).toEqual([`second: ${node.name} down, not answering`]);
+    await proxy.pass();
+    await eventually(() => expect(told.slice(5)).toEqual([`second: ${node.name} up`]));
   });
 
   it('finds out by itself, with one question at a time, whether it answers in time again', async () => {

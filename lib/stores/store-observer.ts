@@ -1,0 +1,9 @@
+import type { AuthorityChange } from './failover/failover.options.js';
+
+/** Told what becomes of the servers of a store. */
+export interface StoreObserver {
+  /** It cannot be reached, or does not answer. */
+  nodeDown(node: string, reason: string): void;
+  nodeUp(node: string): void;
+  authorityChanged(change: AuthorityChange): void;
+}
