@@ -283,6 +283,25 @@ describe('The line for a key on a lone Redis', () => {
     }
   });
 
+  it('gives it for as long as the attempt that stands there now wants it, not the one whose place it took', async () => {
+    const scripts = new LockScripts(0, 60_000);
+    for (const [before, ms] of [
+      [300, 60_000],
+      [60_000, 300],
+    ] as const) {
+      const key = freshKey();
+      const ask = (owner: string, place: string, forMs: number): Promise<unknown> => {
+        const { text, keyCount, args } = scripts.one({ verb: 'queue', key, owner, place, ms: forMs, token: 5 });
+        return redis.eval(text, keyCount, ...args);
+      };
+      await ask('p/holder', '+', 60_000);
+      await ask('q/before', '+', before);
+      await ask('r/behind', '+', 100);
+      await ask('q/next', '+q/before', ms);
+      expect(await redis.get(freeChannel(key))).toBe(`q/next/${Math.min(ms, TURN_MS)} r/behind/100`);
+    }
+  });
+
   it('is handed on by who leaves when it is their turn', async () => {
     const scripts = new LockScripts(0, 60_000);
     const key = freshKey();

@@ -11,6 +11,8 @@ import { LinedNode } from './simulation/lined-node.js';
 
 /** Long enough that nothing expires by itself while a test runs. */
 const TTL_MS = 3_600_000;
+/** Shorter than a turn. */
+const SHORT_MS = 1500;
 const SLOW = 30_000;
 const KEYS = ['a', 'b'];
 /** Owners have one length, so that none is a part of another. Nobody listens for those of r. */
@@ -48,7 +50,7 @@ function namesOf(key: string): [lock: string, fence: string, line: string] {
 function randomRequest(random: Prng, model: LinedNode): NodeRequest {
   const verb = random.pick(VERBS);
   const kept = verb === 'release' && random.chance(0.1);
-  const ms = verb === 'release' && !kept ? 0 : TTL_MS;
+  const ms = verb === 'release' && !kept ? 0 : verb === 'queue' && random.chance(0.5) ? SHORT_MS : TTL_MS;
   const place = verb === 'queue' ? { place: random.pick(['', '+', '+', `+${random.pick(OWNERS)}`]) } : {};
   const key = random.pick(KEYS);
   const holder = verb === 'release' && random.chance(0.7) ? model.holder(key) : undefined;
