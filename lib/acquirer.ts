@@ -13,8 +13,8 @@ type Keys = readonly [string, ...string[]];
 type Refused = Omit<Extract<AcquireResult, { acquired: false }>, 'acquired'>;
 type Granted = { readonly fencingToken: number };
 
-/** Enough to see in a store which process holds a key; what makes an owner unique comes after it. */
-const INSTANCE_LENGTH = 8;
+/** Shows in a store which process holds a key, and whose turn it is: so it must differ in all processes. What makes an owner unique comes after it. */
+const INSTANCE_LENGTH = 13;
 
 /** Makes one attempt at a lock: asks the store, checks that time is left, and undoes what is no grant. */
 export class Acquirer {

@@ -11,6 +11,11 @@ function tagged(key: string): string {
   return `lock:{${ANY_SPECIAL.test(key) ? key.replace(SPECIAL, encodeURIComponent) : key}}`;
 }
 
+/** The user's key, as it was before. */
+export function untagged(encoded: string): string {
+  return encoded.replace(/%(25|7B|7D)/g, decodeURIComponent);
+}
+
 /** Those that look at who waits. */
 export const WITH_LINE: ReadonlySet<NodeVerb> = new Set(['queue', 'leave', 'release']);
 

@@ -49,6 +49,11 @@ export interface TurnEar {
   /** The turn that this attempt has got, if it can be relied on. It is expected no longer. */
   take(owner: string, at: Moment): Turn | undefined;
   forget(owner: string): void;
+  /**
+   * Called with a turn that nobody expects here: of an attempt without an answer, or whose waiter's going the node was not told. Only this process is told of it, so it has to
+   * give it up, or those behind it wait in vain.
+   */
+  unwanted?: ((key: string, owner: string) => void) | undefined;
 }
 
 /** Locks that are to be renewed alike. */

@@ -51,8 +51,9 @@ export class RedlockStore implements PrimaryStore {
       this.take = (_key, owner) => turns.take(owner, now(runtime.clock));
       this.leave = (key, owner) => {
         turns.forget(owner);
-        this.#group.tell(lone, 'leave', key, owner); // if it does not get there, its turn passes by
+        this.#group.tell(lone, 'leave', key, owner); // if it does not get there, its turn is given up when it comes
       };
+      turns.unwanted = this.leave;
     }
   }
 

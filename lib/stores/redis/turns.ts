@@ -1,7 +1,7 @@
 import { endOf, validity, type Moment } from '../../deadline.js';
 import type { Place, Turn } from '../lock-store.js';
 import type { Channels } from './channels.js';
-import { turnChannel } from './key-names.js';
+import { turnChannel, untagged } from './key-names.js';
 import type { TurnEar } from './lock-node.js';
 import { TURN_MS } from './node-lua.js';
 
@@ -13,6 +13,9 @@ interface Expected {
   fencingToken: number | undefined;
 }
 
+/** Owner, token if there is one, and key. */
+const MESSAGE = /^(\S+) (\d*) (.+)$/s;
+
 /** With less left of it than this part, a turn is not taken without asking: it was long on its way, or its attempt long in line. */
 const ENOUGH = 0.5;
 
@@ -21,6 +24,7 @@ const ENOUGH = 0.5;
  * nobody here knows, only that it was after the attempt was sent, so that is what the lease counts from.
  */
 export class Turns implements TurnEar {
+  unwanted: TurnEar['unwanted'] = undefined;
   readonly #expected = new Map<string, Expected>();
   #process = '/';
   #channel = '';
@@ -71,11 +75,12 @@ export class Turns implements TurnEar {
       for (const { place } of [...this.#expected.values()]) place.wake?.();
       return;
     }
-    const end = message.indexOf(' ');
-    const expected = this.#expected.get(end < 0 ? message : message.slice(0, end));
-    if (!expected) return;
+    const [, owner, token, key] = MESSAGE.exec(message) ?? [];
+    if (owner === undefined) return;
+    const expected = this.#expected.get(owner);
+    if (!expected) return this.unwanted?.(untagged(key!), owner);
     // Without a token it is theirs all the same, if they ask.
-    if (end >= 0) expected.fencingToken = Number(message.slice(end + 1));
+    if (token !== '') expected.fencingToken = Number(token);
     expected.place.wake?.();
   }
 }

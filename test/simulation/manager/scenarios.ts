@@ -2,6 +2,7 @@ import {
   CommitlessNode,
   CounterNode,
   HealingRenewalNode,
+  InheritedTurnNode,
   KeepingNode,
   OwnerlessReleaseNode,
 } from '../../stores/redis/simulation/broken-nodes.js';
@@ -37,6 +38,7 @@ export const BROKEN: readonly Scenario[] = [
   { name: 'manager without quarantine', runs: 200, quarantine: false },
   { name: 'manager, release without the owner check', runs: 100, Node: OwnerlessReleaseNode },
   { name: 'manager, turns that count from when they are taken', nodes: 1, runs: 400, Turns: LateTurns },
+  { name: 'manager, turns as long as another wanted them', nodes: 1, runs: 400, Node: InheritedTurnNode },
   { name: 'manager with late timers', runs: 100, runtime: slowTimers },
   { name: 'manager with lost timers', runs: 100, runtime: losingTimers },
   { name: 'manager, kept keys without a ttl', runs: 100, Node: KeepingNode },

@@ -157,7 +157,7 @@ describe('A key of a lone Redis', () => {
       await store.acquire(key, 'p/left', 30_000, place);
       store.leave!(key, 'p/left');
       await store.acquire(key, 'p/waiting', 30_000, place);
-      for (const owner of ['granted', 'left', 'waiting']) await redis.publish('lock:turn:p', `p/${owner} 5`);
+      for (const owner of ['granted', 'left', 'waiting']) await redis.publish('lock:turn:p', `p/${owner} 5 elsewhere`);
       await eventually(() => expect(woken).toBe(1));
       expect(['granted', 'left'].map((owner) => store.take!(key, `p/${owner}`))).toEqual([undefined, undefined]);
       expect(store.take!(key, 'p/waiting')).toMatchObject({ fencingToken: 5 });
@@ -185,10 +185,25 @@ describe('A key of a lone Redis', () => {
     await redis.set(freeChannel(key), 'hung/1/700');
     const next = await joins(await pod(), key);
     await holder.release();
-    expect(await told).toBe(`hung/1 ${holder.fencingToken + 1}`);
+    expect(await told).toBe(`hung/1 ${holder.fencingToken + 1} ${key}`);
     expect(await redis.get(nameOf(key))).toBe('hung/1');
     expect(await redis.pttl(nameOf(key))).toBeLessThanOrEqual(700);
     expect((await next.lock).fencingToken).toBeGreaterThan(holder.fencingToken + 1);
+  });
+
+  it('is passed on at once by a process that is told of a turn that nobody there waits for any more', async () => {
+    // Such as one whose end the store was not told of, or whose answer got lost.
+    const key = `${freshKey()} {with} 100 % of everything`;
+    const other = freshKey();
+    const holder = await (await pod()).acquire(key);
+    const first = await pod();
+    await (await pod()).acquire(other);
+    await joins(first, other);
+    const [process] = (await line(other))[0]!.split('/');
+    await redis.set(freeChannel(key), `${process}/forgotten/600000`);
+    const next = await joins(await pod(server!.url, sleepy), key);
+    await holder.release();
+    expect(await (await next.lock).release()).toBe(true);
   });
 
   it('is asked for by whose turn it is where the last token is gone, and tokens rise all the same', async () => {

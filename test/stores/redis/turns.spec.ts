@@ -50,7 +50,7 @@ describe('Turns', () => {
 
   it('wake whose they are, and nobody else, and are taken once', () => {
     for (const name of ['a', 'b']) turns.expect(`p/${name}`, sentAt, TTL_MS, wakes(name));
-    say('p/b 1800000000000001');
+    say('p/b 1800000000000001 key');
     expect(woken).toEqual(['b']);
     expect(turns.take('p/a', later(1))).toBeUndefined();
     const turn = { fencingToken: 1_800_000_000_000_001, sentAt, leaseMs: TURN_MS };
@@ -66,11 +66,11 @@ describe('Turns', () => {
       [TURN_MS * 10, false],
     ] as const) {
       turns.expect('p/a', sentAt, TTL_MS, wakes('a'));
-      say('p/a 5');
+      say('p/a 5 key');
       expect(turns.take('p/a', later(ms)) !== undefined).toBe(isTaken);
     }
     turns.expect('p/a', sentAt, TTL_MS, wakes('a'));
-    say('p/a 5');
+    say('p/a 5 key');
     // A machine that was suspended: only the wall clock went on.
     expect(turns.take('p/a', { ...sentAt, wall: sentAt.wall + TURN_MS })).toBeUndefined();
   });
@@ -82,14 +82,14 @@ describe('Turns', () => {
       [ttlMs / 2, false],
     ] as const) {
       turns.expect('p/a', sentAt, ttlMs, wakes('a'));
-      say('p/a 5');
+      say('p/a 5 key');
       expect(turns.take('p/a', later(ms))).toEqual(isTaken ? { fencingToken: 5, sentAt, leaseMs: ttlMs } : undefined);
     }
   });
 
   it('without a token are only to be asked for', () => {
     turns.expect('p/a', sentAt, TTL_MS, wakes('a'));
-    say('p/a');
+    say('p/a  key');
     expect(woken).toEqual(['a']);
     expect(turns.take('p/a', later(1))).toBeUndefined();
   });
@@ -98,9 +98,24 @@ describe('Turns', () => {
     for (const name of ['a', 'b']) turns.expect(`p/${name}`, sentAt, TTL_MS, wakes(name));
     turns.forget('p/a');
     turns.take('p/b', later(1));
-    for (const name of ['a', 'b', 'never']) say(`p/${name} 5`);
+    for (const name of ['a', 'b', 'never']) say(`p/${name} 5 key`);
     expect(woken).toEqual([]);
     for (const name of ['a', 'b', 'never']) expect(turns.take(`p/${name}`, later(1))).toBeUndefined();
+  });
+
+  it('that nobody expects are given up, under the name of their key, and those that are expected are not', () => {
+    const unwanted: string[] = [];
+    turns.unwanted = (key, owner) => void unwanted.push(`${owner} of ${key}`);
+    turns.expect('p/a', sentAt, TTL_MS, wakes('a'));
+    turns.expect('p/b', sentAt, TTL_MS, wakes('b'));
+    turns.forget('p/b');
+    say('p/a 5 one key');
+    say('p/b 6 with %7B %25 %7D');
+    say('p/c  another');
+    // What others may say there.
+    for (const noise of ['', ' ', 'p/d', 'p/d 7']) say(noise);
+    expect(unwanted).toEqual(['p/b of with { % }', 'p/c of another']);
+    expect(woken).toEqual(['a']);
   });
 
   it('may have been missed when the channel begins to be heard: whoever expects one, or waits to stand in line, is woken', () => {

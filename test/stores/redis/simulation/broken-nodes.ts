@@ -56,3 +56,10 @@ export class KeepingNode extends LinedNode {
     return super.release(request.ms > 0 ? { ...request, ms: Number.POSITIVE_INFINITY } : request);
   }
 }
+
+/** Gives a turn for as long as the attempt wanted it whose place was taken over. */
+export class InheritedTurnNode extends LinedNode {
+  protected override turnMs(ms: number, before: number | undefined): number {
+    return before ?? super.turnMs(ms, before);
+  }
+}

@@ -56,6 +56,10 @@ export class LinedNode extends ModelNode {
     return holder === before;
   }
 
+  protected turnMs(ms: number, _before: number | undefined): number {
+    return Math.min(ms, TURN_MS);
+  }
+
   #queue(request: NodeRequest): NodeReply {
     const { key, owner, ms, place = '' } = request;
     const abstention = this.abstention(key);
@@ -67,7 +71,7 @@ export class LinedNode extends ModelNode {
     const at = before === '' ? -1 : indexOf(places, before);
     const holder = this.holder(key);
     if (holder !== undefined && !this.claims(holder, before)) {
-      const entrant = { owner, ms: Math.min(ms, TURN_MS) };
+      const entrant = { owner, ms: this.turnMs(ms, places[at]?.ms) };
       if (at >= 0) places[at] = entrant;
       else if (place !== '') places.push(entrant);
       this.#setLine(key, places);
@@ -101,7 +105,8 @@ export class LinedNode extends ModelNode {
     while (places.length > 0 && heard === 0) {
       const { owner, ms } = places.shift()!;
       this.write(this.locks, key, owner, ms);
-      heard = this.#publish(turnChannel('', owner), passed === undefined ? owner : `${owner} ${passed + 1}`);
+      const token = passed === undefined ? '' : passed + 1;
+      heard = this.#publish(turnChannel('', owner), `${owner} ${token} ${key}`);
     }
     this.#setLine(key, places);
     if (passed !== undefined) this.remember(key, passed + 1, 0);
