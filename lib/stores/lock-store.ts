@@ -27,7 +27,7 @@ export interface Turn {
 export interface Place {
   /** Whether to stand in line for it, where the store keeps a line. */
   readonly stands?: boolean;
-  /** The owner of the attempt before this one, whose place in line this one takes. */
+  /** The owner of the attempt before this one, whose place in line this one takes, or, if it stands in none, gives up. */
   readonly after?: string | undefined;
   /** Told to who stands in line: it is their turn, or may have been. Asking again then brings the lock. */
   wake?(): void;

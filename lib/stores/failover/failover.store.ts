@@ -33,7 +33,10 @@ export class FailoverStore implements LockStore {
     // At once where it can be, so that what is asked for together goes out together.
     return this.lease.mayGrant(ttlMs)
       ? this.#acquireOnRedis(key, owner, ttlMs, place)
-      : this.#acquire(key, owner, ttlMs, place);
+      : this.#acquire(key, owner, ttlMs, place).finally(() => {
+          // The place that this one was to take, where it did not get to Redis.
+          if (place?.after !== undefined) this.redis.leave?.(key, place.after);
+        });
   }
 
   async renew(key: string, owner: string, ttlMs: number): Promise<boolean> {

@@ -136,10 +136,11 @@ export class RedlockStore implements PrimaryStore {
   #stand(turns: TurnEar, key: string, owner: string, ttlMs: number, place: Place): Promise<AcquireResult> {
     const { after = '' } = place;
     turns.forget(after);
-    const isHeard = turns.expect(owner, now(this.runtime.clock), ttlMs, place);
-    return isHeard
-      ? this.#ask('queue', key, owner, ttlMs, `+${after}`, turns)
-      : this.#ask('acquire', key, owner, ttlMs);
+    if (turns.expect(owner, now(this.runtime.clock), ttlMs, place))
+      return this.#ask('queue', key, owner, ttlMs, `+${after}`, turns);
+    // Nobody would hear of its turn.
+    if (after !== '') this.leave!(key, after);
+    return this.#ask('acquire', key, owner, ttlMs);
   }
 
   #ask(

@@ -3,7 +3,8 @@ import { validity, outlasting } from '../../../lib/deadline.js';
 import { LockUnavailableError } from '../../../lib/errors.js';
 import { LockManager } from '../../../lib/lock-manager.js';
 import type { AcquireResult } from '../../../lib/stores/lock-store.js';
-import { FailoverBench, LEASE_MS, TTL_MS } from './stand-ins.js';
+import { ManualRuntime } from '../../../lib/testing/manual-runtime.js';
+import { FailoverBench, LEASE_MS, PrimaryStandIn, TTL_MS } from './stand-ins.js';
 
 function tokenOf(result: AcquireResult): number {
   if (!result.acquired) throw new Error('refused');
@@ -40,6 +41,23 @@ describe('FailoverStore', () => {
       await store.acquire('k', 'o', TTL_MS, place);
       expect(asked.mock.lastCall).toEqual(['k', 'o', TTL_MS, place]);
       expect('take' in store).toBe(false);
+    });
+
+    it('gives up the place that an attempt had in line on Redis once the next in its stead goes elsewhere', async () => {
+      for (const state of ['REDIS', 'DRAINING', 'POSTGRES'] as const) {
+        const left: string[] = [];
+        const leave = (key: string, owner: string): void => void left.push(`${owner} of ${key}`);
+        const runtime = new ManualRuntime();
+        const redis = Object.assign(new PrimaryStandIn(runtime), { leave });
+        const bench = new FailoverBench({}, runtime, redis);
+        await bench.lease.start();
+        await bench.to(state);
+        for (const after of ['before', undefined]) {
+          const asked = bench.store.acquire('k', 'o', TTL_MS, { stands: true, after });
+          await (state === 'DRAINING' ? unavailable(asked) : asked);
+        }
+        expect({ state, left }).toEqual({ state, left: state === 'REDIS' ? [] : ['before of k'] });
+      }
     });
 
     it('announces a ttl that the row does not know before it asks Redis', async () => {

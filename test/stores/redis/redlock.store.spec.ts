@@ -121,6 +121,33 @@ describe('RedlockStore', () => {
 });
 
 describe('RedlockStore on a lone node that keeps a line', () => {
+  it('gives up the place of the attempt before one that cannot stand there, since nothing is heard, and does so first', async () => {
+    const sent: NodeRequest[] = [];
+    const lone: LockNode = {
+      name: 'n',
+      send: (request, _timeoutMs, asker) => {
+        sent.push(request);
+        queueMicrotask(() => asker.answered(lone, { status: 'no', value: 5, holder: 'y' }));
+      },
+      turns: {
+        listen: () => () => undefined,
+        expect: () => false,
+        take: () => undefined,
+        forget: () => undefined,
+      },
+      close: async () => undefined,
+    };
+    const terms = { nodeTimeoutMs: TTL_MS, quarantineMs: 0, log: () => undefined };
+    const deaf = new RedlockStore([lone], terms, systemRuntime);
+    for (const after of [undefined, 'p/before'])
+      expect(await deaf.acquire('a', 'p/x', TTL_MS, { stands: true, after })).toMatchObject({ acquired: false });
+    expect(sent.map(({ verb, key, owner }) => [verb, key, owner])).toEqual([
+      ['acquire', 'a', 'p/x'],
+      ['leave', 'a', 'p/before'],
+      ['acquire', 'a', 'p/x'],
+    ]);
+  });
+
   it('takes no turn of an attempt that got no answer: what it may have got is undone', async () => {
     const sent: NodeRequest[] = [];
     const turns = new Map<string, Place>();
