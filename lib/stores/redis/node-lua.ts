@@ -1,10 +1,10 @@
 import type { NodeVerb } from './lock-node.js';
 
 /**
- * For how long whoever is first in line gets a key, unless it is for less; then they renew it. Lower loses it to a busy event loop, higher makes those behind wait longer for one
- * whose process hangs.
+ * For how long whoever is first in line gets a key, unless it is for less; then they renew it. Lower loses it to an event loop that is blocked when it has just got it (two thirds of
+ * this are left at least), and must not come near to how often a waiter looks; higher makes those behind wait longer for one whose process hangs.
  */
-export const TURN_MS = 5000;
+export const TURN_MS = 2000;
 /** How long a line outlasts the last who joined it. */
 const LINE_MS = 60_000;
 

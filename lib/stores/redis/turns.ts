@@ -16,8 +16,11 @@ interface Expected {
 /** Owner, token if there is one, and key. */
 const MESSAGE = /^(\S+) (\d*) (.+)$/s;
 
-/** With less left of it than this part, a turn is not taken without asking: it was long on its way, or its attempt long in line. */
-const ENOUGH = 0.5;
+/**
+ * With less left of it than this part, a turn is not taken without asking: it was long on its way, or its attempt long in line. It would have to be renewed at once, which
+ * costs as much, while asking brings the whole ttl.
+ */
+const ENOUGH = 2 / 3;
 
 /**
  * Attempts of this process that stand in line at one Redis, and the turns they got. The server has made the lock theirs by the time it tells them, for a moment; when that was

@@ -58,11 +58,11 @@ describe('Turns', () => {
     expect(turns.take('p/b', later(1))).toBeUndefined();
   });
 
-  it('are not relied on once most of their time may be over, counted from before the attempt was sent', () => {
+  it('are not relied on once a third of their time may be over, counted from before the attempt was sent', () => {
     // Whoever was paused, or stood in line for long, cannot know how much is left.
     for (const [ms, isTaken] of [
-      [TURN_MS / 2 - 100, true],
-      [TURN_MS / 2, false],
+      [TURN_MS / 3 - 100, true],
+      [TURN_MS / 3, false],
       [TURN_MS * 10, false],
     ] as const) {
       turns.expect('p/a', sentAt, TTL_MS, wakes('a'));
@@ -78,8 +78,8 @@ describe('Turns', () => {
   it('last no longer than their lock', () => {
     const ttlMs = TURN_MS / 10;
     for (const [ms, isTaken] of [
-      [ttlMs / 2 - 20, true],
-      [ttlMs / 2, false],
+      [ttlMs / 3 - 20, true],
+      [ttlMs / 3, false],
     ] as const) {
       turns.expect('p/a', sentAt, ttlMs, wakes('a'));
       say('p/a 5 key');
