@@ -45,6 +45,24 @@ describe('Watchdog', () => {
     expect(watched.served).toEqual([100, 200, 300]);
   });
 
+  it('follows a wall clock that ran ahead within a second, though it watches a later time', async () => {
+    const { runtime, watchdog } = setUp();
+    let served = 0;
+    const endsAt = runtime.clock.wall() + 60_000;
+    const watched: Watched = {
+      dueAt: ({ monotonic, wall }) => (served > 0 ? Number.POSITIVE_INFINITY : monotonic + endsAt - wall),
+      slackMs: () => 0,
+      attend: () => void served++,
+      slot: undefined,
+      place: 0,
+    };
+    watchdog.watch(watched);
+    await runtime.advance(2500);
+    runtime.skewWall(57_400);
+    await runtime.advance(600);
+    expect(served).toBe(1);
+  });
+
   it('has one timer, however many it watches, and none when there is nothing to watch', async () => {
     const { runtime, watchdog } = setUp();
     expect(runtime.pendingTimers).toBe(0);

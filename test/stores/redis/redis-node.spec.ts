@@ -197,6 +197,22 @@ describe('RedisNode', () => {
     expect(logged[1]).toContain('connected again');
   });
 
+  it('tells of no failure before the others have been asked as well', async () => {
+    // Or an attempt would be given up, and undone, at nodes that it has yet to ask.
+    const away = over(new Redis(1, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null }), true, 'away');
+    const told: string[] = [];
+    const failed = new Promise<void>((resolve) => {
+      const tell = (): void => {
+        told.push('failed');
+        resolve();
+      };
+      away.send(acquire('a'), SLOW, { answered: tell, failed: tell, late: tell });
+    });
+    told.push('asked');
+    await failed;
+    expect(told).toEqual(['asked', 'failed']);
+  });
+
   it('rejects what is under way when the connection breaks, and does not send it again', async () => {
     proxy.blackhole();
     const asked = proxy.received(/evalsha/i);
