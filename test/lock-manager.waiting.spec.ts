@@ -191,7 +191,10 @@ describe('in line at a store that keeps one', () => {
   function lined() {
     const asked: { readonly owner: string; readonly place: Place }[] = [];
     const left: string[] = [];
+    const kept: (number | undefined)[] = [];
     const grants = new Map<string, number>();
+    /** How long before their turn attempts were sent. */
+    const SENT_AGO_MS = 300;
     let answer: AcquireResult = { acquired: false, inLine: true };
     let delay = Promise.resolve();
     const { runtime, locks } = manualLocks((memory) =>
@@ -207,15 +210,19 @@ describe('in line at a store that keeps one', () => {
             ? undefined
             : {
                 fencingToken,
-                sentAt: { monotonic: runtime.clock.monotonic(), wall: runtime.clock.wall() },
+                sentAt: {
+                  monotonic: runtime.clock.monotonic() - SENT_AGO_MS,
+                  wall: runtime.clock.wall() - SENT_AGO_MS,
+                },
                 leaseMs: 1000,
               };
         },
         leave: (_key, owner) => void left.push(owner),
+        release: async (_key, _owner, keepForMs) => kept.push(keepForMs) > 0,
       }),
     );
     return {
-      ...{ runtime, locks, asked, left, grants },
+      ...{ runtime, locks, asked, left, kept, grants },
       say: (next: AcquireResult) => (answer = next),
       answerAfter: (event: Promise<void>) => {
         delay = event;
@@ -324,6 +331,20 @@ describe('in line at a store that keeps one', () => {
     await runtime.advance(1000);
     expect(asked.length).toBeGreaterThan(1);
     for (const { place } of asked) expect(place).toMatchObject({ stands: true, after: undefined });
+  });
+
+  it('what is held by a turn is held from then on, not from when its attempt was sent, for `maxHold` and `minHold`', async () => {
+    const { runtime, locks, asked, grants, kept } = lined();
+    const waiting = watch(locks.acquire('a', { wait: '1h', minHold: '400ms', maxHold: '500ms' }));
+    await runtime.advance(0);
+    grants.set(asked[0]!.owner, 5);
+    asked[0]!.place.wake!();
+    await runtime.advance(0);
+    const { value: lock } = waiting.outcome as { value: Lock };
+    expect(lock.remaining).toBe(500);
+    await runtime.advance(10);
+    expect(await lock.release()).toBe(true);
+    expect(kept).toEqual([390]);
   });
 
   it('a turn is a lock for a short while at first: it is renewed once, also where nobody asked for renewal', async () => {

@@ -18,31 +18,37 @@ const GRANT = `
   end
   return granted`;
 
+/** Whoever listens and stands in no line is told. A user without access to channels loses wake-ups, not the release. */
+const FREE = `
+    redis.call('DEL', lock, line)
+    redis.pcall('PUBLISH', line, owner)`;
+
 /**
  * The line for a key stands under the name of its channel, as text: the attempts in it, in order, each as its owner, a slash, and for how many ms it is to get the key. Where it is empty
  * but there, somebody listens who stands in no line. The first whose process hears of it gets the key, as theirs, with the next token; without a fence to count on, they have to ask for one.
- * They are told owner, token and key, with spaces in between.
- * A user without access to channels loses wake-ups, not the release.
+ * They are told owner, token and key, with spaces in between. If nobody hears, the key comes free: nobody is to be kept out for those who have died.
  */
 const HAND_TO_FIRST = `
     local passed, prefix, key = tonumber(redis.call('GET', fence)), string.match(line, '^(.*)lock:{(.*)}:free$')
-    local token, first, turnMs, next = passed and string.format('%.0f', passed + 1), nil, nil, nil
+    local token, first, turnMs, next, heard = passed and string.format('%.0f', passed + 1), nil, nil, nil, nil
     repeat
       first, turnMs, next = string.match(waiting, '^(%S+)/(%d+) ?()')
       waiting = string.sub(waiting, next)
       redis.call('SET', lock, first, 'PX', turnMs)
       local told = first .. ' ' .. (token or '') .. ' ' .. key
-      local heard = redis.pcall('PUBLISH', prefix .. 'lock:turn:' .. string.match(first, '^[^/]*'), told)
+      heard = redis.pcall('PUBLISH', prefix .. 'lock:turn:' .. string.match(first, '^[^/]*'), told)
     until heard ~= unheard or waiting == ''
-    redis.call('SET', line, waiting, 'PX', ${LINE_MS})
-    if token then redis.call('SET', fence, token, 'PX', retention) end`;
+    if heard == unheard then
+      first = nil${FREE}
+    else
+      redis.call('SET', line, waiting, 'PX', ${LINE_MS})
+      if token then redis.call('SET', fence, token, 'PX', retention) end
+    end`;
 
 const HAND_ON = `
   if not waiting then
     redis.call('DEL', lock)
-  elseif waiting == '' then
-    redis.call('DEL', lock, line)
-    redis.pcall('PUBLISH', line, owner)
+  elseif waiting == '' then${FREE}
   else${HAND_TO_FIRST}
   end`;
 

@@ -14,6 +14,7 @@ import { RedisServer, stopAll } from '../../support/redis-server.js';
 describe('The line for a key on a lone Redis', () => {
   let server: RedisServer | undefined;
   let redis: Redis;
+  let hearing: Redis | undefined;
   const pods: LockManager[] = [];
   const clients: Redis[] = [];
   let keys = 0;
@@ -22,6 +23,9 @@ describe('The line for a key on a lone Redis', () => {
   beforeAll(async () => {
     server = await RedisServer.start();
     redis = new Redis(server.port, '127.0.0.1');
+    hearing = redis.duplicate();
+    // Processes that hear of their turns, and do nothing about it.
+    await hearing.subscribe(...['p', 'q', 'hung'].map((process) => `lock:turn:${process}`));
   });
   afterEach(async () => {
     await Promise.all(pods.splice(0).map(async (pod) => pod.shutdown(1000)));
@@ -29,6 +33,7 @@ describe('The line for a key on a lone Redis', () => {
   });
   afterAll(async () => {
     redis?.disconnect();
+    hearing?.disconnect();
     await stopAll(server);
   });
 
@@ -96,8 +101,7 @@ describe('The line for a key on a lone Redis', () => {
   it('keeps a key for who is first, so that nobody barges in, and for no longer than a moment', async () => {
     const key = freshKey();
     const holder = await (await pod()).acquire(key);
-    // Someone who stands there, and whose process is no more.
-    await redis.set(freeChannel(key), 'dead/1/500');
+    await redis.set(freeChannel(key), 'hung/1/500');
     await holder.release();
     const refusal = await (await pod()).acquire(key).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(LockBusyError);
@@ -115,6 +119,32 @@ describe('The line for a key on a lone Redis', () => {
     const { lock: waiting } = await joins(await pod(), key);
     await holder.release();
     expect((await waiting).held).toBe(true);
+  });
+
+  it('keeps a key for nobody when all who stood in it have died: who does not wait gets it, and who listens is told', async () => {
+    const key = freshKey();
+    const pods = [await pod(), await pod()];
+    const told = new Promise<unknown>((resolve) => hearing!.once('message', (channel) => resolve(channel)));
+    await hearing!.subscribe(freeChannel(key));
+    const holder = await pods[0]!.acquire(key);
+    await redis.set(freeChannel(key), 'dead/1/600000 dead/2/600000');
+    await holder.release();
+    expect(await redis.exists(`lock:{${key}}`, freeChannel(key))).toBe(0);
+    expect(await told).toBe(freeChannel(key));
+    const next = await pods[1]!.acquire(key);
+    expect(next.fencingToken).toBeGreaterThan(holder.fencingToken);
+    await next.release();
+    // Where a lease ran out, whoever looks finds out.
+    await redis.set(freeChannel(key), 'dead/3/600000');
+    const waiting = await pods[0]!.acquire(key, { wait: '60s' });
+    expect(await waiting.release()).toBe(true);
+    const after = await (await pod()).acquire(key);
+    await redis.set(freeChannel(key), 'dead/4/600000');
+    const behind = await joins(pods[1]!, key);
+    await redis.del(`lock:{${key}}`);
+    const lock = await behind.lock;
+    expect(lock.fencingToken).toBeGreaterThan(after.fencingToken);
+    await lock.release();
   });
 
   it('leads the first in when the holder died and its lease ran out, whoever looks first', async () => {

@@ -66,7 +66,7 @@ export class LinedNode extends ModelNode {
     if (abstention) return abstention;
     const before = place.slice(1);
     const [first] = this.#places(key);
-    if (this.holder(key) === undefined && first && first.owner !== before) this.#handToFirst(key);
+    if (this.holder(key) === undefined && first && first.owner !== before) this.#handToFirst(key, owner);
     const places = this.#places(key);
     const at = before === '' ? -1 : indexOf(places, before);
     const holder = this.holder(key);
@@ -91,14 +91,18 @@ export class LinedNode extends ModelNode {
 
   #handOn(key: string, owner: string): void {
     const line = this.line(key);
-    if (line) return this.#handToFirst(key);
+    if (line) return this.#handToFirst(key, owner);
     this.locks.delete(key);
-    if (line === undefined) return;
+    if (line !== undefined) this.#free(key, owner);
+  }
+
+  #free(key: string, owner: string): void {
+    this.locks.delete(key);
     this.#lines.delete(key);
     this.#publish(freeChannel(key), owner);
   }
 
-  #handToFirst(key: string): void {
+  #handToFirst(key: string, by: string): void {
     const places = this.#places(key);
     const passed = this.read(this.fences, key);
     let heard = 0;
@@ -108,6 +112,7 @@ export class LinedNode extends ModelNode {
       const token = passed === undefined ? '' : passed + 1;
       heard = this.#publish(turnChannel('', owner), `${owner} ${token} ${key}`);
     }
+    if (heard === 0) return this.#free(key, by);
     this.#setLine(key, places);
     if (passed !== undefined) this.remember(key, passed + 1, 0);
   }
