@@ -9,6 +9,8 @@ import { altered, manualLocks, watch } from './support/manual-locks.js';
 /** A store that tells nobody when a key comes free. */
 const silent = (memory: MemoryStore) => altered(memory, { onFree: undefined });
 const HOUR_MS = 3_600_000;
+/** How long before their turn attempts that stand in line were sent. */
+const SENT_AGO_MS = 300;
 
 describe('waiting', () => {
   it('lets waiters in one after the other, in order of arrival', async () => {
@@ -191,10 +193,9 @@ describe('in line at a store that keeps one', () => {
   function lined() {
     const asked: { readonly owner: string; readonly place: Place }[] = [];
     const left: string[] = [];
+    const listening = new Set<() => void>();
     const kept: (number | undefined)[] = [];
     const grants = new Map<string, number>();
-    /** How long before their turn attempts were sent. */
-    const SENT_AGO_MS = 300;
     let answer: AcquireResult = { acquired: false, inLine: true };
     let delay = Promise.resolve();
     const { runtime, locks } = manualLocks((memory) =>
@@ -218,11 +219,15 @@ describe('in line at a store that keeps one', () => {
               };
         },
         leave: (_key, owner) => void left.push(owner),
+        onFree: (_key, wake) => {
+          listening.add(wake);
+          return () => void listening.delete(wake);
+        },
         release: async (_key, _owner, keepForMs) => kept.push(keepForMs) > 0,
       }),
     );
     return {
-      ...{ runtime, locks, asked, left, kept, grants },
+      ...{ runtime, locks, asked, left, kept, grants, listening },
       say: (next: AcquireResult) => (answer = next),
       answerAfter: (event: Promise<void>) => {
         delay = event;
@@ -287,6 +292,22 @@ describe('in line at a store that keeps one', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
+  it('a turn that came when its waiter had just left is that of the next in the process, for no longer than they want', async () => {
+    const { runtime, locks, asked, grants } = lined();
+    const controller = new AbortController();
+    watch(locks.acquire('a', { wait: '1h', signal: controller.signal }));
+    const next = watch(locks.acquire('a', { wait: '1h', ttl: '500ms' }));
+    await runtime.advance(0);
+    controller.abort();
+    grants.set(asked[0]!.owner, 5);
+    await runtime.advance(0);
+    expect(asked).toHaveLength(1);
+    const { value: lock } = next.outcome as { value: Lock };
+    expect(lock.fencingToken).toBe(5);
+    expect(lock.remaining).toBeGreaterThan(0);
+    expect(lock.remaining).toBeLessThanOrEqual(500 - SENT_AGO_MS);
+  });
+
   it('the place is given up where the next one wants other keys as well, and stands in no line', async () => {
     const { runtime, locks, asked, left } = lined();
     const controller = new AbortController();
@@ -345,6 +366,33 @@ describe('in line at a store that keeps one', () => {
     await runtime.advance(10);
     expect(await lock.release()).toBe(true);
     expect(kept).toEqual([390]);
+  });
+
+  it('who can stand in line by now does so, and listens no more', async () => {
+    const { runtime, locks, asked, say, listening } = lined();
+    say({ acquired: false });
+    watch(locks.acquire('a', { wait: '1h' }));
+    await runtime.advance(0);
+    expect(listening.size).toBe(1);
+    say({ acquired: false, inLine: true });
+    const before = asked.length;
+    for (const wake of listening) wake();
+    await runtime.advance(0);
+    expect(asked).toHaveLength(before + 1);
+    expect(listening.size).toBe(0);
+  });
+
+  it('nobody asks because this process gives the key back: they are told when it is their turn', async () => {
+    const { runtime, locks, asked, say } = lined();
+    say({ acquired: true, fencingToken: 1 });
+    const held = await locks.acquire('a');
+    say({ acquired: false, inLine: true });
+    watch(locks.acquire('a', { wait: '1h' }));
+    await runtime.advance(0);
+    expect(asked).toHaveLength(2);
+    await held.release();
+    await runtime.advance(0);
+    expect(asked).toHaveLength(2);
   });
 
   it('a turn is a lock for a short while at first: it is renewed once, also where nobody asked for renewal', async () => {

@@ -345,6 +345,20 @@ describe('The line for a key on a lone Redis', () => {
     expect(await redis.exists(`lock:{${key}}`)).toBe(0);
   });
 
+  it('passes nobody by on a Cluster, where those who listen may do so at another node', async () => {
+    for (const [isCluster, holder] of [
+      [false, 'q/next'],
+      [true, 'elsewhere/1'],
+    ] as const) {
+      const scripts = new LockScripts(0, 60_000, isCluster);
+      const key = freshKey();
+      await redis.mset(`lock:{${key}}`, 'p/leaving', freeChannel(key), 'elsewhere/1/60000 q/next/60000');
+      const { text, keyCount, args } = scripts.one({ verb: 'release', key, owner: 'p/leaving', ms: 0, token: 0 });
+      await redis.eval(text, keyCount, ...args);
+      expect(await redis.get(`lock:{${key}}`)).toBe(holder);
+    }
+  });
+
   it('is not joined while the node is in quarantine', async () => {
     const scripts = new LockScripts(60_000, 60_000);
     const { text, keyCount, args } = scripts.one({
