@@ -24,6 +24,22 @@ class GatheringStore extends MemoryStore implements LockStore {
 }
 
 describe('An attempt', () => {
+  it('has an owner that begins with its process, in as many random digits as no two processes ever share', async () => {
+    const owners: string[] = [];
+    const store = new MemoryStore();
+    const { acquire } = store;
+    store.acquire = async (...args) => {
+      owners.push(args[1]);
+      return acquire.apply(store, args);
+    };
+    for (const locks of [new LockManager(store), new LockManager(store)]) {
+      for (const key of ['a', 'b']) await (await locks.acquire(key)).release();
+    }
+    const processes = owners.map((owner) => owner.slice(0, owner.indexOf('/')));
+    for (const process of processes) expect(process.replaceAll('-', '')).toMatch(/^[0-9a-f]{12,}$/);
+    expect([new Set(owners).size, new Set(processes).size]).toEqual([4, 2]);
+  });
+
   it('asks for several keys together where the store can, and for one key alone', async () => {
     const store = new GatheringStore();
     const locks = new LockManager(store);
