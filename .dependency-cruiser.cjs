@@ -3,7 +3,7 @@
  * From top to bottom. Each path is a pattern, so that a new file falls under a rule on the day it is written.
  */
 const NAMED = {
-  testing: 'lib/testing/',
+  testing: 'lib/(testing|terminus)/',
   index: 'lib/index\\.ts$',
   module: 'lib/[^/]+\\.module\\.ts$',
   nest: 'lib/(nest/|distributed-lock\\.(?!module\\.)|[^/]+\\.(decorator|filter)\\.ts$)',
@@ -58,13 +58,26 @@ module.exports = {
         'A static import, of a type too, would make an optional package a required one. Use import() and structural types.',
       severity: 'error',
       from: { path: '^lib/' },
-      to: { path: modules('ioredis|iovalkey|pg'), dynamic: false },
+      to: { path: modules('ioredis|iovalkey|pg|@opentelemetry'), dynamic: false },
     },
     {
       name: 'optional-peers-stay-in-their-store',
       severity: 'error',
       from: { path: '^lib/', pathNot: '^lib/stores/(redis|postgres)/' },
       to: { path: modules('ioredis|iovalkey|pg') },
+    },
+    {
+      name: 'telemetry-alone-knows-opentelemetry',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/telemetry/' },
+      to: { path: modules('@opentelemetry') },
+    },
+    {
+      name: 'terminus-alone-knows-terminus',
+      comment: 'It has an entry point of its own: who imports that has the package.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/terminus/' },
+      to: { path: modules('@nestjs/terminus') },
     },
     {
       name: 'no-test-runner-in-lib',

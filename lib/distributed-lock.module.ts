@@ -16,6 +16,10 @@ import { LockManager } from './lock-manager.js';
 import { bindLockManagers } from './nest/lock-binding.js';
 import { checkedManagerName, importOf, lockManagerToken } from './nest/lock-tokens.js';
 import { systemRuntime } from './runtime.js';
+import { CallSpans } from './telemetry/call-spans.js';
+import { LockMetrics } from './telemetry/lock-metrics.js';
+import { loadOtel } from './telemetry/otel.js';
+import { SCOPE } from './telemetry/scope.js';
 import { openFailover } from './stores/failover/open-failover.js';
 import type { LockStore } from './stores/lock-store.js';
 import { connectRedis } from './stores/redis/redis.store.js';
@@ -133,8 +137,15 @@ function complete(definition: DynamicModule, extras: DistributedLockModuleExtras
 
 async function createManager(settings: LockModuleSettings, name: { value: string | undefined }): Promise<LockManager> {
   const log = { warn: (message: string) => logger.warn(message) };
-  const named = name.value === undefined ? {} : { name: name.value };
-  return new LockManager(await openStore(settings), { defaults: settings.defaults, log, ...named });
+  const otel = settings.telemetry ? await loadOtel() : undefined;
+  if (settings.telemetry && !otel) logger.warn('telemetry is on, but @opentelemetry/api is not installed');
+  const locks = new LockManager(await openStore(settings), {
+    ...{ defaults: settings.defaults, log },
+    ...(name.value === undefined ? {} : { name: name.value }),
+    ...(otel ? { tracer: new CallSpans(otel, systemRuntime.clock) } : {}),
+  });
+  if (otel) new LockMetrics(locks, otel.metrics.getMeter(SCOPE));
+  return locks;
 }
 
 async function openStore({ source, ttlMs, nodeTimeout, quarantine }: LockModuleSettings): Promise<LockStore> {

@@ -38,10 +38,25 @@ export interface DistributedLockModuleOptions {
    * platform grants (30 s on Kubernetes by default) gets the process killed with its keys still taken.
    */
   readonly shutdownTimeout?: Duration;
+  /**
+   * Whether to report to OpenTelemetry: a span for each guarded call, and metrics (docs/operations.md lists them). It needs `@opentelemetry/api`, and does nothing without an
+   * SDK that is set up in your application. Default false, and then it costs nothing.
+   */
+  readonly telemetry?: boolean;
 }
 
 const DEFAULT_NODES: readonly RedisNodeEntry[] = ['redis://localhost:6379'];
-const KNOWN = ['nodes', 'store', 'fallback', 'failover', 'defaults', 'nodeTimeout', 'quarantine', 'shutdownTimeout'];
+const KNOWN = [
+  'nodes',
+  'store',
+  'fallback',
+  'failover',
+  'defaults',
+  'nodeTimeout',
+  'quarantine',
+  'shutdownTimeout',
+  'telemetry',
+];
 const LEAST_NODE_TIMEOUT_MS = 1;
 
 export interface Fallback {
@@ -59,6 +74,7 @@ export interface LockModuleSettings {
   readonly nodeTimeout: Duration | undefined;
   readonly quarantine: Duration | undefined;
   readonly shutdownTimeoutMs: number | undefined;
+  readonly telemetry: boolean;
 }
 
 /** @throws LockOptionsError naming the option, its value and what is accepted. */
@@ -76,7 +92,17 @@ export function toSettings(options: DistributedLockModuleOptions | undefined): L
       throw new LockOptionsError('module option', name, remedy);
     }
   }
-  const { nodes = DEFAULT_NODES, store, fallback, defaults = {}, nodeTimeout, quarantine, shutdownTimeout } = options;
+  const {
+    nodes = DEFAULT_NODES,
+    store,
+    fallback,
+    defaults = {},
+    nodeTimeout,
+    quarantine,
+    shutdownTimeout,
+    telemetry = false,
+  } = options;
+  if (typeof telemetry !== 'boolean') throw new LockOptionsError('telemetry', telemetry, 'give true or false.');
   if (nodeTimeout !== undefined) toMs('nodeTimeout', nodeTimeout, LEAST_NODE_TIMEOUT_MS);
   if (quarantine !== undefined) toMs('quarantine', quarantine);
   if (store !== undefined) {
@@ -98,6 +124,7 @@ export function toSettings(options: DistributedLockModuleOptions | undefined): L
     ttlMs: toTerms(defaults).ttlMs,
     nodeTimeout,
     quarantine,
+    telemetry,
     shutdownTimeoutMs: shutdownTimeout === undefined ? undefined : toMs('shutdownTimeout', shutdownTimeout),
   };
 }

@@ -14,6 +14,7 @@ const CHANNELS: Readonly<Record<LockEventName, Channel>> = {
   overrun: channel('nestjs-fenced-lock:overrun'),
   nodeDown: channel('nestjs-fenced-lock:nodeDown'),
   nodeUp: channel('nestjs-fenced-lock:nodeUp'),
+  nodeAnswered: channel('nestjs-fenced-lock:nodeAnswered'),
   authorityChanged: channel('nestjs-fenced-lock:authorityChanged'),
 };
 

@@ -42,6 +42,8 @@ export interface LockEventMap {
   readonly overrun: HeldLockEvent;
   readonly nodeDown: NodeEvent & { readonly reason: string };
   readonly nodeUp: NodeEvent;
+  /** A node has answered a request, which may have been for many locks. */
+  readonly nodeAnswered: NodeEvent & { readonly latencyMs: number };
   /** With a `fallback`: which store decides from now on. */
   readonly authorityChanged: AuthorityChange & { readonly manager: string };
 }

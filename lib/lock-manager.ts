@@ -1,8 +1,10 @@
 import { Acquirer } from './acquirer.js';
 import { LockBusyError, LockLostError, LockOptionsError, LockReentryError, LockShutdownError } from './errors.js';
+import type { CallProgress, CallTracer } from './call-tracer.js';
 import { EventHub } from './event-hub.js';
 import type { HeldLock } from './held-lock.js';
 import { currentLock, findLock, runWithLock } from './lock-context.js';
+import { toHealth, type LockHealth } from './lock-health.js';
 import type { LockEventListener, LockEventName } from './lock-events.js';
 import { toKeys } from './lock-key.js';
 import { LockReporter } from './lock-reporter.js';
@@ -27,6 +29,8 @@ export interface LockManagerOptions {
   readonly log?: LockLog;
   /** What it is called in events. Default: `default`. */
   readonly name?: string;
+  /** Follows guarded calls. */
+  readonly tracer?: CallTracer;
 }
 
 /** How often an attempt is repeated that nobody won. The pauses are random and double, about 0.25 s in all on average. */
@@ -48,6 +52,7 @@ export class LockManager {
   readonly #acquirer: Acquirer;
   readonly #shutdown: Shutdown;
   readonly #log: LockLog | undefined;
+  readonly #tracer: CallTracer | undefined;
 
   /** @throws LockOptionsError for defaults that are no valid lock options. */
   constructor(
@@ -57,9 +62,10 @@ export class LockManager {
   ) {
     this.#defaults = toTerms(options.defaults);
     this.#log = options.log;
+    this.#tracer = options.tracer;
     this.name = options.name ?? 'default';
     this.#events = new EventHub((message) => this.#log?.warn(message));
-    this.#reporter = new LockReporter(this.#events, this.name);
+    this.#reporter = new LockReporter(this.#events, this.name, runtime.clock);
     this.#waiters = new Waiters(runtime, store);
     this.#shutdown = new Shutdown(runtime.timers, store, this.#waiters);
     const link = new StoreLink(store);
@@ -102,26 +108,21 @@ export class LockManager {
    * @throws what `work` throws, always before any error of the lock; LockLostError, with the result, when the lock was lost under work that returned normally
    * (unless `onLost: 'ignore'`); and what `acquire` throws.
    */
-  async withLock<T>(keys: Keys, work: Work<T>): Promise<T>;
-  async withLock<T>(keys: Keys, options: WithLockOptions, work: Work<T>): Promise<T>;
-  async withLock<T>(keys: Keys, first: WithLockOptions | Work<T>, second?: Work<T>): Promise<T> {
-    const [options, work] = typeof first === 'function' ? [undefined, first] : [first, second];
-    if (typeof work !== 'function')
-      throw new LockOptionsError('work', work, 'give the function to run under the lock.');
-    const terms = toTerms(options, this.#defaults);
-    const lock = await this.#acquire(keys, options, terms);
-    let result: T;
+  withLock<T>(keys: Keys, work: Work<T>): Promise<T>;
+  withLock<T>(keys: Keys, options: WithLockOptions, work: Work<T>): Promise<T>;
+  withLock<T>(keys: Keys, first: WithLockOptions | Work<T>, second?: Work<T>): Promise<T> {
     try {
-      result = await runWithLock(lock, () => work(lock));
+      const [options, work] = typeof first === 'function' ? [undefined, first] : [first, second];
+      if (typeof work !== 'function') {
+        throw new LockOptionsError('work', work, 'give the function to run under the lock.');
+      }
+      const terms = toTerms(options, this.#defaults);
+      if (!this.#tracer) return this.#guarded(keys, terms, work);
+      const call = { manager: this.name, keys: toKeys(keys), label: terms.label };
+      return this.#tracer.trace(call, (progress) => this.#guarded(keys, terms, work, progress));
     } catch (error) {
-      await lock.release();
-      throw error;
+      return Promise.reject(error as Error);
     }
-    await lock.release();
-    if (lock.loss && terms.onLost === 'throw') {
-      throw new LockLostError(lock.loss.key, lock.fencingToken, lock.loss.reason, result);
-    }
-    return result;
   }
 
   /**
@@ -145,12 +146,35 @@ export class LockManager {
     return this.store.inspect(toKeys(key)[0]);
   }
 
+  /** How the store and the locks of this process are, at this moment. Never rejects. */
+  async health(): Promise<LockHealth> {
+    const late = [...this.#shutdown.held].filter((lock) => lock.isLate).length;
+    return toHealth(this.store.check ? await this.store.check() : undefined, this.#shutdown.held.size, late);
+  }
+
   /**
    * Stops granting, lets held work finish while renewing, then aborts what is left, releases everything and closes the store's own
    * connections. Resolves within `timeoutMs` (default 10 s) even when no store answers.
    */
   shutdown(timeoutMs?: number): Promise<void> {
     return this.#shutdown.begin(timeoutMs);
+  }
+
+  async #guarded<T>(keys: Keys, terms: LockTerms, work: Work<T>, progress?: CallProgress): Promise<T> {
+    const lock = await this.#acquire(keys, undefined, terms);
+    progress?.granted(lock);
+    let result: T;
+    try {
+      result = await runWithLock(lock, () => work(lock));
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+    await lock.release();
+    if (lock.loss && terms.onLost === 'throw') {
+      throw new LockLostError(lock.loss.key, lock.fencingToken, lock.loss.reason, result);
+    }
+    return result;
   }
 
   async #acquire(keys: Keys, options?: LockOptions, terms = toTerms(options, this.#defaults)): Promise<Lock> {

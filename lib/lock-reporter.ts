@@ -3,6 +3,7 @@ import type { EventHub } from './event-hub.js';
 import type { HeldLock } from './held-lock.js';
 import type { HeldLockEvent, LockCallEvent } from './lock-events.js';
 import type { AuthorityChange } from './stores/failover/failover.options.js';
+import type { Clock } from './runtime.js';
 import type { StoreObserver } from './stores/store-observer.js';
 
 type Call = Pick<LockCallEvent, 'keys' | 'label'>;
@@ -12,6 +13,7 @@ export class LockReporter implements StoreObserver {
   constructor(
     private readonly hub: EventHub,
     private readonly manager: string,
+    private readonly clock: Clock,
   ) {}
 
   /** What to do when a call has to wait. */
@@ -57,6 +59,14 @@ export class LockReporter implements StoreObserver {
 
   nodeUp(node: string): void {
     if (this.hub.hears('nodeUp')) this.hub.tell('nodeUp', { manager: this.manager, node });
+  }
+
+  nodeAsked(node: string): (() => void) | undefined {
+    if (!this.hub.hears('nodeAnswered')) return undefined;
+    const askedAt = this.clock.monotonic();
+    return () => {
+      this.hub.tell('nodeAnswered', { manager: this.manager, node, latencyMs: this.clock.monotonic() - askedAt });
+    };
   }
 
   authorityChanged(change: AuthorityChange): void {

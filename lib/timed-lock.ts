@@ -1,4 +1,4 @@
-import { endOf, validity, type Moment } from './deadline.js';
+import { endOf, now, validity, type Moment } from './deadline.js';
 import type { LossReason } from './errors.js';
 import { Lock } from './lock.js';
 import type { LockTerms } from './lock.options.js';
@@ -17,6 +17,8 @@ export interface Grant {
 const RENEWALS_PER_TTL = 3;
 /** How much of the renewal interval a renewal may come early, to go out together with others. */
 const SLACK_FACTOR = 0.1;
+/** The first renewal after one interval may come with others or be slow; by now a second one has been due. */
+const LATE_INTERVALS = 2;
 /** After an unclear answer: soon, but not in a hot loop. */
 const RETRIES_PER_TTL = 15;
 const SHORTEST_RETRY_MS = 5;
@@ -53,6 +55,12 @@ export abstract class TimedLock extends Lock {
   /** Since its grant, in ms, released or not. */
   get heldMs(): number {
     return this.clock.monotonic() - this.#grantedAt.monotonic;
+  }
+
+  /** Whether it is renewed, and more than one renewal is missing. */
+  get isLate(): boolean {
+    const missed = endOf(this.#leasedAt, this.#intervalMs * LATE_INTERVALS, now(this.clock));
+    return this.renews && missed <= this.clock.monotonic();
   }
 
   /** Why it is over by now, if it is. The clock decides, not a timer: after a pause the first look already tells. */

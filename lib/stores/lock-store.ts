@@ -1,4 +1,5 @@
 import type { Moment } from '../deadline.js';
+import type { StoreHealth } from './store-health.js';
 import type { StoreObserver } from './store-observer.js';
 
 /** The answer to one attempt. */
@@ -125,6 +126,9 @@ export interface LockStore {
 
   /** Tells of its servers' going and coming from now on, and of those that are gone at once; returns what ends that. */
   observe?(observer: StoreObserver): () => void;
+
+  /** Asks its servers how they are. Never rejects, and takes no longer than an attempt. */
+  check?(): Promise<StoreHealth>;
 
   /** Closes what the store opened itself, never a client the user handed in. */
   close?(): Promise<void>;

@@ -1,6 +1,6 @@
 import type { StoreObserver } from './store-observer.js';
 
-type NodeObserver = Pick<StoreObserver, 'nodeDown' | 'nodeUp'>;
+type NodeObserver = Omit<StoreObserver, 'authorityChanged'>;
 
 /** Whether one server can be reached, for those who want to be told when that changes; whoever comes while it cannot is told at once. */
 export class Reachability {
@@ -18,6 +18,13 @@ export class Reachability {
     this.#observers.add(observer);
     if (this.#trouble !== undefined) observer.nodeDown(this.node, this.#trouble);
     return () => void this.#observers.delete(observer);
+  }
+
+  /** To be called when something is sent to it; returns what to call with its answer, if anyone wants to know. */
+  asked(): (() => void) | undefined {
+    if (this.#observers.size === 0) return undefined;
+    const answered = [...this.#observers].flatMap((observer) => observer.nodeAsked?.(this.node) ?? []);
+    return answered.length > 0 ? () => answered.forEach((tell) => tell()) : undefined;
   }
 
   down(reason: string): void {

@@ -5,5 +5,7 @@ export interface StoreObserver {
   /** It cannot be reached, or does not answer. */
   nodeDown(node: string, reason: string): void;
   nodeUp(node: string): void;
+  /** It is asked something. Returns what to call when it answers, if that is of interest. */
+  nodeAsked?(node: string): (() => void) | undefined;
   authorityChanged(change: AuthorityChange): void;
 }

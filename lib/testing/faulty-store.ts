@@ -29,6 +29,7 @@ export class FaultyStore implements LockStore {
   readonly take?: NonNullable<LockStore['take']>;
   readonly leave?: NonNullable<LockStore['leave']>;
   readonly onLoss?: NonNullable<LockStore['onLoss']>;
+  readonly check?: NonNullable<LockStore['check']>;
   readonly observe?: NonNullable<LockStore['observe']>;
   readonly close?: NonNullable<LockStore['close']>;
   readonly together?: NonNullable<LockStore['together']>;
@@ -42,6 +43,7 @@ export class FaultyStore implements LockStore {
     if (inner.take) this.take = (key, owner) => inner.take!(key, owner);
     if (inner.leave) this.leave = (key, owner) => inner.leave!(key, owner);
     if (inner.onLoss) this.onLoss = (key, owner, lost) => inner.onLoss!(key, owner, lost);
+    if (inner.check) this.check = () => inner.check!();
     if (inner.observe) this.observe = (observer) => inner.observe!(observer);
     if (inner.close) this.close = () => inner.close!();
     if (inner.together) this.together = (ask) => inner.together!(ask);

@@ -1,10 +1,11 @@
 import { Deadline, now, outlasting, validity, type Moment } from '../../deadline.js';
 import type { Runtime } from '../../runtime.js';
-import type { Authority } from './authority.js';
+import type { Authority, AuthorityState } from './authority.js';
 import type { AuthorityChange, FailoverTerms } from './failover.options.js';
 import type { FallbackStore } from './fallback-store.js';
 import { nextMove } from './next-move.js';
 import type { RedisHealth } from './redis-health.js';
+import { undecided } from './undecided.js';
 
 const LOOKS_PER_LEASE = 3;
 /** Of a wall-clock ms; Redis's proposals have this shape. */
@@ -103,6 +104,19 @@ export class AuthorityLease {
       () => this.#begin(),
     );
     return this.#next;
+  }
+
+  /**
+   * The state, after a look. Where the row is out of reach, Redis goes on if it may.
+   * @throws LockUnavailableError
+   */
+  async stateFor(key: string): Promise<AuthorityState> {
+    try {
+      return (await this.look()).state;
+    } catch (error) {
+      if (this.unchecked) return 'REDIS';
+      throw undecided(key, `the authority row is out of reach: ${(error as Error).message}`);
+    }
   }
 
   #begin(): Promise<Authority> {

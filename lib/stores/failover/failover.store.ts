@@ -1,14 +1,15 @@
 import { outlasting } from '../../deadline.js';
-import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
-import { together } from '../joint-answer.js';
 import type { AcquireResult, Lease, LockState, LockStore, Place } from '../lock-store.js';
+import type { StoreHealth } from '../store-health.js';
 import type { StoreObserver } from '../store-observer.js';
 import type { AuthorityLease } from './authority-lease.js';
 import type { FallbackStore } from './fallback-store.js';
 import type { Hold } from './hold.js';
+import { HoldRenewal } from './hold-renewal.js';
 import { Holds } from './holds.js';
 import type { PrimaryStore } from './primary-store.js';
+import { undecided } from './undecided.js';
 
 /** The row changes rarely: an attempt that finds it changed this often gives up. */
 const MOST_CHANGES = 3;
@@ -17,15 +18,17 @@ const MOST_CHANGES = 3;
 export class FailoverStore implements LockStore {
   // It has no `take`: a turn has a token that Redis counted on by itself; one that is above what Postgres gave out is only had by asking.
   readonly #holds: Holds;
+  readonly #renewal: HoldRenewal;
   readonly leave?: (key: string, owner: string) => void;
 
   constructor(
     private readonly redis: PrimaryStore,
     private readonly postgres: FallbackStore,
     private readonly lease: AuthorityLease,
-    private readonly runtime: Runtime,
+    runtime: Runtime,
   ) {
     this.#holds = new Holds(runtime.clock);
+    this.#renewal = new HoldRenewal(redis, postgres, lease, runtime.random);
     if (redis.leave) this.leave = (key, owner) => redis.leave!(key, owner);
   }
 
@@ -42,7 +45,7 @@ export class FailoverStore implements LockStore {
   async renew(key: string, owner: string, ttlMs: number): Promise<boolean> {
     const hold = this.#holds.find(key, owner);
     if (!hold) return false;
-    const ours = await this.#renew(hold, ttlMs);
+    const ours = await this.#renewal.renew(hold, ttlMs);
     this.#holds.prolong(hold, ttlMs);
     return ours;
   }
@@ -95,7 +98,7 @@ export class FailoverStore implements LockStore {
   }
 
   async inspect(key: string): Promise<LockState> {
-    const state = this.lease.authority?.state ?? (await this.#look(key));
+    const state = this.lease.authority?.state ?? (await this.lease.stateFor(key));
     if (state === 'REDIS') return this.redis.inspect!(key);
     const onPostgres = await this.postgres.inspect!(key);
     return state === 'DRAINING' && !onPostgres.locked ? this.redis.inspect!(key) : onPostgres;
@@ -104,6 +107,18 @@ export class FailoverStore implements LockStore {
   onFree(key: string, wake: () => void, owner?: string): () => void {
     const stops = [this.redis.onFree?.(key, wake, owner), this.postgres.onFree?.(key, wake)];
     return () => stops.forEach((stop) => stop?.());
+  }
+
+  /** While Redis decides, the fallback is only needed for its row; while it does not, all that works is a stand-in. */
+  async check(): Promise<StoreHealth> {
+    const [redis, postgres] = await Promise.all([this.redis.check!(), this.postgres.check!()]);
+    const nodes = [...redis.nodes, ...postgres.nodes];
+    const { authority, mayRenew } = this.lease;
+    const state = authority?.state;
+    if (state === undefined) return { status: mayRenew ? 'degraded' : 'down', nodes };
+    const works = state === 'REDIS' ? redis.status !== 'down' && mayRenew : postgres.status !== 'down';
+    const well = state === 'REDIS' && redis.status === 'up' && postgres.status === 'up';
+    return { status: !works ? 'down' : well ? 'up' : 'degraded', nodes, authority: state };
   }
 
   observe(observer: StoreObserver): () => void {
@@ -135,14 +150,11 @@ export class FailoverStore implements LockStore {
       if (state === 'DRAINING') break;
       const result = await this.#acquireOnPostgres(state, key, owner, ttlMs);
       if (result) return result;
-      await this.#look(key);
+      await this.lease.stateFor(key);
     }
     const { leaseMs, ttlMs: longestMs, reason } = this.lease.authority!;
     const within = Math.ceil(outlasting(leaseMs + longestMs) / 1000);
-    throw unavailable(
-      key,
-      `locks are moving from one store to the other (${reason}); try again in ${within} s or less`,
-    );
+    throw undecided(key, `locks are moving from one store to the other (${reason}); try again in ${within} s or less`);
   }
 
   async #acquireOnRedis(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult> {
@@ -154,10 +166,10 @@ export class FailoverStore implements LockStore {
     if (!this.lease.confirms(epoch, fencingToken)) {
       // The process stood still meanwhile, or the token is above the range that was set aside.
       this.lease.announce(ttlMs, fencingToken);
-      await this.#look(key).catch(() => undefined); // then it does not confirm either
+      await this.lease.stateFor(key).catch(() => undefined); // then it does not confirm either
       if (!this.lease.confirms(epoch, fencingToken)) {
         this.redis.release(key, owner).catch(() => undefined); // it frees itself at its ttl
-        throw unavailable(key, 'Redis granted it, but no longer decides');
+        throw undecided(key, 'Redis granted it, but no longer decides');
       }
     }
     this.#holds.add(key, owner, fencingToken, ttlMs).redisOwner = owner;
@@ -173,10 +185,10 @@ export class FailoverStore implements LockStore {
     const result = await this.postgres.acquireUnder(state, key, owner, ttlMs);
     if (!result?.acquired) return result;
     const hold = this.#holds.add(key, owner, result.fencingToken, ttlMs);
-    this.#onPostgres(hold, state === 'POSTGRES' ? 'alone' : 'too');
+    this.#renewal.onPostgres(hold, state === 'POSTGRES' ? 'alone' : 'too');
     if (state === 'POSTGRES') return result;
     try {
-      const joined = await this.#join(hold, ttlMs);
+      const joined = await this.#renewal.join(hold, ttlMs);
       if (joined.acquired) return result;
       this.#giveBack(hold);
       return joined;
@@ -184,80 +196,6 @@ export class FailoverStore implements LockStore {
       this.#giveBack(hold);
       throw error;
     }
-  }
-
-  #renew(hold: Hold, ttlMs: number): Promise<boolean> {
-    if (hold.postgres === 'alone') {
-      const mayJoin = this.lease.authority?.state === 'BOTH';
-      return mayJoin ? this.#renewAndJoin(hold, ttlMs) : this.postgres.renew(hold.key, hold.owner, ttlMs);
-    }
-    return hold.postgres === 'too' ? this.#renewOnBoth(hold, ttlMs) : this.#renewOnRedis(hold, ttlMs);
-  }
-
-  async #renewOnRedis(hold: Hold, ttlMs: number): Promise<boolean> {
-    if (!this.lease.mayRenew && !this.lease.redisIsClosed) await this.#look(hold.key);
-    if (this.lease.mayRenew) return this.redis.renew(hold.key, hold.redisOwner!, ttlMs);
-    if (this.lease.redisIsClosed) return this.#carry(hold, ttlMs);
-    throw unavailable(hold.key, 'Redis does not decide at present');
-  }
-
-  #renewOnBoth(hold: Hold, ttlMs: number): Promise<boolean> {
-    const { key, owner } = hold;
-    const { authority, mayRenew, redisIsClosed } = this.lease;
-    if (authority?.state === 'POSTGRES') return this.#stand(hold, this.postgres.renewAlone(key, owner, ttlMs, true));
-    if (redisIsClosed) return this.#carry(hold, ttlMs);
-    if (authority?.state === 'REDIS' && mayRenew) {
-      hold.offPostgres();
-      this.postgres.release(key, owner).catch(() => undefined); // it is swept there at its ttl
-      return this.#renewOnRedis(hold, ttlMs);
-    }
-    return together([this.postgres.renew(key, owner, ttlMs), this.redis.renew(key, hold.redisOwner!, ttlMs)]);
-  }
-
-  #carry(hold: Hold, ttlMs: number): Promise<boolean> {
-    const { epoch } = this.lease.authority!;
-    return this.#stand(hold, this.postgres.carry(epoch, hold.key, hold.owner, ttlMs, hold.token));
-  }
-
-  /** From now on Postgres alone has it. */
-  async #stand(hold: Hold, asked: Promise<boolean | undefined>): Promise<boolean> {
-    const ours = await asked;
-    if (ours === undefined) throw unavailable(hold.key, 'the authority has changed meanwhile');
-    if (!ours) return false;
-    this.redis.release(hold.key, hold.redisOwner!).catch(() => undefined); // it frees itself there at its ttl
-    hold.redisOwner = undefined;
-    this.#onPostgres(hold, 'alone');
-    return true;
-  }
-
-  /** On the way back: what only Postgres has is taken on Redis, too. Where that fails it stays as it is. */
-  async #renewAndJoin(hold: Hold, ttlMs: number): Promise<boolean> {
-    const joined = await this.#join(hold, ttlMs).catch(() => undefined);
-    if (!joined?.acquired) return this.postgres.renew(hold.key, hold.owner, ttlMs);
-    const ours = await this.postgres.renewAlone(hold.key, hold.owner, ttlMs, false);
-    if (ours && !hold.released) hold.onPostgres('too', undefined);
-    return ours === true;
-  }
-
-  async #join(hold: Hold, ttlMs: number): Promise<AcquireResult> {
-    this.redis.proposeAbove(hold.token);
-    const redisOwner = `${hold.owner}/${this.runtime.random.id()}`;
-    const result = await this.redis.acquire(hold.key, redisOwner, ttlMs);
-    if (!result.acquired) return result;
-    hold.redisOwner = redisOwner;
-    hold.redisFence = result.fencingToken;
-    if (hold.released) this.redis.release(hold.key, redisOwner).catch(() => undefined); // it frees itself at its ttl
-    return result;
-  }
-
-  #onPostgres(hold: Hold, as: 'too' | 'alone'): void {
-    const { key, owner } = hold;
-    if (hold.released) {
-      this.postgres.release(key, owner).catch(() => undefined); // it is swept there at its ttl
-      return;
-    }
-    const { postgres } = this;
-    hold.onPostgres(as, postgres.onLoss && ((lost) => postgres.onLoss!(key, owner, lost)));
   }
 
   #giveBack({ key, owner }: Hold): void {
@@ -268,20 +206,6 @@ export class FailoverStore implements LockStore {
   async #stateFor(key: string, ttlMs: number) {
     const { authority } = this.lease;
     const known = authority && (authority.state !== 'REDIS' ? ttlMs <= authority.ttlMs : this.lease.mayGrant(ttlMs));
-    return known ? authority.state : this.#look(key);
+    return known ? authority.state : this.lease.stateFor(key);
   }
-
-  /** Where the row is out of reach, Redis goes on if it may. */
-  async #look(key: string) {
-    try {
-      return (await this.lease.look()).state;
-    } catch (error) {
-      if (this.lease.unchecked) return 'REDIS';
-      throw unavailable(key, `the authority row is out of reach: ${(error as Error).message}`);
-    }
-  }
-}
-
-function unavailable(key: string, reason: string): LockUnavailableError {
-  return new LockUnavailableError(key, [{ node: 'authority', reason }]);
 }

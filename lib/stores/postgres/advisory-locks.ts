@@ -1,6 +1,7 @@
 import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
 import type { Reachability } from '../reachability.js';
+import type { NodeHealth } from '../store-health.js';
 import type { StoreContext } from '../store-source.js';
 import { Asking, ended } from './asking.js';
 import { FenceCleaning } from './fence-cleaning.js';
@@ -90,6 +91,10 @@ export class AdvisoryLocks {
 
   get reachability(): Reachability {
     return this.#keeper.reachability;
+  }
+
+  check(): Promise<NodeHealth> {
+    return this.#keeper.check();
   }
 
   /** @throws LockUnavailableError */

@@ -2,6 +2,7 @@ import type { Runtime } from '../../runtime.js';
 import type { Authority, AuthorityState, PodReport } from '../failover/authority.js';
 import type { FallbackStore } from '../failover/fallback-store.js';
 import type { AcquireResult, LockState } from '../lock-store.js';
+import { ofNodes, type StoreHealth } from '../store-health.js';
 import type { StoreObserver } from '../store-observer.js';
 import type { StoreContext } from '../store-source.js';
 import { AdvisoryLocks, type Taken } from './advisory-locks.js';
@@ -69,6 +70,10 @@ export class PostgresStore implements FallbackStore {
 
   onLoss(key: string, owner: string, lost: () => void): () => void {
     return this.#locks.held.onLoss(lockId(key), owner, lost);
+  }
+
+  async check(): Promise<StoreHealth> {
+    return ofNodes([await this.#locks.check()], 1);
   }
 
   observe(observer: StoreObserver): () => void {

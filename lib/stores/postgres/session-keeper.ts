@@ -1,5 +1,6 @@
 import { LockOptionsError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
+import type { NodeHealth } from '../store-health.js';
 import { Reachability } from '../reachability.js';
 import type { Session } from './session.js';
 
@@ -41,6 +42,18 @@ export class SessionKeeper {
   get session(): Session {
     if (!this.#session) throw this.#down;
     return this.#session;
+  }
+
+  /** Whether its server answers now. */
+  async check(): Promise<NodeHealth> {
+    const { clock } = this.runtime;
+    const askedAt = clock.monotonic();
+    try {
+      await this.session.alive();
+      return { node: this.name, state: 'up', latencyMs: clock.monotonic() - askedAt };
+    } catch (error) {
+      return { node: this.name, state: 'down', reason: (error as Error).message };
+    }
   }
 
   /** Resolves when there is a session, or when it is tried again later; rejects with a LockOptionsError if that would be of no use. */

@@ -1,6 +1,7 @@
 import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
 import type { AcquireResult, LockState, LockStore } from '../lock-store.js';
+import { ofNodes, type StoreHealth } from '../store-health.js';
 import type { StoreObserver } from '../store-observer.js';
 import type { StoreContext } from '../store-source.js';
 import { Asking } from './asking.js';
@@ -107,6 +108,10 @@ export class TransactionStore implements LockStore {
 
   onLoss(key: string, owner: string, lost: () => void): () => void {
     return this.#held.onLoss(lockId(key), owner, lost);
+  }
+
+  async check(): Promise<StoreHealth> {
+    return ofNodes([await this.#keeper.check()], 1);
   }
 
   observe(observer: StoreObserver): () => void {

@@ -155,7 +155,9 @@ export class RedisNode implements LockNode {
     }
     this.#open += awaited.length;
     const flight = new Flight(awaited, this, this.timers, this.#isOverdue);
+    const heard = this.#state.reachability.asked();
     const landed = (answer: unknown): void => {
+      heard?.();
       deliver(answer);
       this.#land(flight);
     };

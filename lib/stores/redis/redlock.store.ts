@@ -2,8 +2,10 @@ import { now } from '../../deadline.js';
 import type { Runtime } from '../../runtime.js';
 import type { PrimaryStore } from '../failover/primary-store.js';
 import type { AcquireResult, Lease, LockState, Place, Turn } from '../lock-store.js';
+import { ofNodes, type StoreHealth } from '../store-health.js';
 import type { StoreObserver } from '../store-observer.js';
 import { Attempt } from './attempt.js';
+import { Checkup } from './checkup.js';
 import { Consent, Renewal } from './consent.js';
 import { agreeing } from './free-channel.js';
 import type { LockNode, NodeRequest, TurnEar } from './lock-node.js';
@@ -123,6 +125,12 @@ export class RedlockStore implements PrimaryStore {
   observe(observer: StoreObserver): () => void {
     const stops = this.nodes.map((node) => node.observe?.(observer));
     return () => stops.forEach((stop) => stop?.());
+  }
+
+  async check(): Promise<StoreHealth> {
+    const timeoutMs = this.#group.timeoutMs('mark', 0);
+    const nodes = this.nodes.map((node) => Checkup.of(node, timeoutMs, this.runtime.clock));
+    return ofNodes(await Promise.all(nodes), this.#group.quorum);
   }
 
   inspect(key: string): Promise<LockState> {

@@ -2,7 +2,9 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { validity, outlasting } from '../../../lib/deadline.js';
 import { LockUnavailableError } from '../../../lib/errors.js';
 import { LockManager } from '../../../lib/lock-manager.js';
+import type { AuthorityState } from '../../../lib/stores/failover/authority.js';
 import type { AcquireResult } from '../../../lib/stores/lock-store.js';
+import type { StoreHealth } from '../../../lib/stores/store-health.js';
 import { ManualRuntime } from '../../../lib/testing/manual-runtime.js';
 import { FailoverBench, LEASE_MS, PrimaryStandIn, TTL_MS } from './stand-ins.js';
 
@@ -419,5 +421,40 @@ describe('FailoverStore', () => {
     const lost = jest.fn();
     store.onLoss('k', 'o', lost);
     expect(lost).toHaveBeenCalledTimes(1);
+  });
+
+  describe('checked', () => {
+    const well: StoreHealth = { status: 'up', nodes: [{ node: 'r', state: 'up' }] };
+    const gone: StoreHealth = { status: 'down', nodes: [{ node: 'r', state: 'down', reason: 'refused' }] };
+
+    it.each<[AuthorityState, StoreHealth, StoreHealth, string]>([
+      ['REDIS', well, well, 'up'],
+      ['REDIS', { ...well, status: 'degraded' }, well, 'degraded'],
+      ['REDIS', well, gone, 'degraded'],
+      ['REDIS', gone, well, 'down'],
+      ['DRAINING', gone, well, 'degraded'],
+      ['POSTGRES', gone, well, 'degraded'],
+      ['POSTGRES', well, well, 'degraded'],
+      ['POSTGRES', well, gone, 'down'],
+      ['BOTH', well, well, 'degraded'],
+    ])('in %s, by what decides then', async (state, ofRedis, ofPostgres, status) => {
+      const bench = await FailoverBench.start();
+      if (state !== 'REDIS') await bench.to(state);
+      Object.assign(bench.redis, { check: () => Promise.resolve(ofRedis) });
+      Object.assign(bench.postgres, { check: () => Promise.resolve(ofPostgres) });
+      const nodes = [...ofRedis.nodes, ...ofPostgres.nodes];
+      expect(await bench.store.check()).toEqual({ status, nodes, authority: state });
+    });
+
+    it('is down in REDIS once the lease on it is over, and when nobody knows who decides', async () => {
+      const bench = await FailoverBench.start();
+      Object.assign(bench.redis, { check: () => Promise.resolve(well) });
+      Object.assign(bench.postgres, { check: () => Promise.resolve(gone) });
+      bench.postgres.trouble = 'cut';
+      await bench.runtime.advance(LEASE_MS);
+      expect(await bench.store.check()).toMatchObject({ status: 'down', authority: 'REDIS' });
+      bench.lease.authority = undefined;
+      expect(await bench.store.check()).toEqual({ status: 'down', nodes: [...well.nodes, ...gone.nodes] });
+    });
   });
 });

@@ -80,8 +80,15 @@ describe('A Postgres session that ends', () => {
       expect(cause!.node).toBe(`postgres 127.0.0.1:${lab.server.port}`);
       expect(cause!.reason).toMatch(/terminat|closed|ECONN/);
     }
+    const node = `postgres 127.0.0.1:${lab.server.port}`;
+    const down = { node, state: 'down', reason: expect.any(String) };
+    expect(await store.check()).toEqual({ status: 'down', nodes: [down] });
     await lab.server.restart();
     await expectRecovery(store, clients);
+    expect(await store.check()).toEqual({
+      status: 'up',
+      nodes: [{ node, state: 'up', latencyMs: expect.any(Number) }],
+    });
   });
 
   it('cut off without a word: the holder is told while the server still has its key, which then comes free', async () => {

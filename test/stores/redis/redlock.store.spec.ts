@@ -51,6 +51,20 @@ function answered(): Promise<void> {
 const holders = (): (string | undefined)[] => models.map((model) => model.holder('a'));
 
 describe('RedlockStore', () => {
+  it('is checked by asking every node, and works while a majority answers', async () => {
+    const failing = new Set<number>();
+    before = ({ verb }, node) => {
+      if (verb === 'mark' && failing.has(node)) throw new Error('refused');
+    };
+    const up = (node: string): object => ({ node, state: 'up', latencyMs: 0 });
+    expect(await store.check()).toEqual({ status: 'up', nodes: [up('n0'), up('n1'), up('n2')] });
+    failing.add(1);
+    const down = { node: 'n1', state: 'down', reason: 'refused' };
+    expect(await store.check()).toEqual({ status: 'degraded', nodes: [up('n0'), down, up('n2')] });
+    failing.add(2);
+    expect(await store.check()).toMatchObject({ status: 'down' });
+  });
+
   it('gives a key back to a node that lost it, with its fence', async () => {
     const token = await grant('x');
     models[2]!.forgetAll();

@@ -1,0 +1,35 @@
+import type { Clock } from '../../runtime.js';
+import type { NodeHealth } from '../store-health.js';
+import type { Asker, LockNode, NodeReply, NodeRequest } from './lock-node.js';
+
+const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
+
+/** One question to one node: whether it answers, how fast, and whether it is in quarantine. It is asked also while it counts as out. */
+export class Checkup implements Asker {
+  readonly #askedAt: number;
+
+  private constructor(
+    private readonly clock: Clock,
+    private readonly settle: (health: NodeHealth) => void,
+  ) {
+    this.#askedAt = clock.monotonic();
+  }
+
+  static of(node: LockNode, timeoutMs: number, clock: Clock): Promise<NodeHealth> {
+    return new Promise((resolve) => node.send(MARK, timeoutMs, new Checkup(clock, resolve)));
+  }
+
+  answered({ name }: LockNode, reply: NodeReply): void {
+    const latencyMs = this.clock.monotonic() - this.#askedAt;
+    // A node without a quarantine answers 0, one whose quarantine is over something negative.
+    if (reply.value <= 0) return this.settle({ node: name, state: 'up', latencyMs });
+    const untilMs = Math.round(this.clock.wall() + reply.value);
+    this.settle({ node: name, state: 'quarantine', latencyMs, reason: 'it came back empty', untilMs });
+  }
+
+  failed({ name }: LockNode, reason: string): void {
+    this.settle({ node: name, state: 'down', reason });
+  }
+
+  late(): void {}
+}

@@ -1,0 +1,1 @@
+export { LockHealthIndicator, type LockHealthOptions, type LockHealthResult } from './lock-health.indicator.js';
