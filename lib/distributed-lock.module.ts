@@ -15,7 +15,6 @@ import { LockExceptionFilter } from './lock-exception.filter.js';
 import { LockManager } from './lock-manager.js';
 import { bindLockManagers } from './nest/lock-binding.js';
 import { checkedManagerName, importOf, lockManagerToken } from './nest/lock-tokens.js';
-import { systemRuntime } from './runtime.js';
 import { CallSpans } from './telemetry/call-spans.js';
 import { LockMetrics } from './telemetry/lock-metrics.js';
 import { loadOtel } from './telemetry/otel.js';
@@ -139,28 +138,31 @@ async function createManager(settings: LockModuleSettings, name: { value: string
   const log = { warn: (message: string) => logger.warn(message) };
   const otel = settings.telemetry ? await loadOtel() : undefined;
   if (settings.telemetry && !otel) logger.warn('telemetry is on, but @opentelemetry/api is not installed');
-  const locks = new LockManager(await openStore(settings), {
-    ...{ defaults: settings.defaults, log },
+  const { defaults, runtime } = settings;
+  const options = {
+    ...{ defaults, log },
     ...(name.value === undefined ? {} : { name: name.value }),
-    ...(otel ? { tracer: new CallSpans(otel, systemRuntime.clock) } : {}),
-  });
+    ...(otel ? { tracer: new CallSpans(otel, runtime.clock) } : {}),
+  };
+  const locks = new LockManager(await openStore(settings), options, runtime);
   if (otel) new LockMetrics(locks, otel.metrics.getMeter(SCOPE));
   return locks;
 }
 
-async function openStore({ source, ttlMs, nodeTimeout, quarantine }: LockModuleSettings): Promise<LockStore> {
+async function openStore({ source, ttlMs, nodeTimeout, quarantine, runtime }: LockModuleSettings): Promise<LockStore> {
   const context = { ttlMs, log: (message: string) => logger.warn(message) };
-  if ('store' in source) return 'open' in source.store ? source.store.open(context) : source.store;
+  if ('store' in source) return 'open' in source.store ? source.store.open(context, runtime) : source.store;
   const { nodes, fallback } = source;
-  const redis = await connectRedis({
+  const options = {
     ...{ nodes, ...context },
     ...(nodeTimeout === undefined ? {} : { nodeTimeout }),
     ...(quarantine === undefined ? {} : { quarantine }),
-  });
+  };
+  const redis = await connectRedis(options, runtime);
   if (!fallback) return redis;
   try {
-    const standIn = await fallback.source.open(context);
-    return await openFailover(redis, standIn, fallback.terms, context, systemRuntime);
+    const standIn = await fallback.source.open(context, runtime);
+    return await openFailover(redis, standIn, fallback.terms, context, runtime);
   } catch (error) {
     await redis.close?.();
     throw error;

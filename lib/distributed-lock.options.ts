@@ -3,6 +3,8 @@ import { LockOptionsError } from './errors.js';
 import { toTerms, type LockDefaults } from './lock.options.js';
 import { toFailoverTerms, type FailoverOptions, type FailoverTerms } from './stores/failover/failover.options.js';
 import type { FallbackStore } from './stores/failover/fallback-store.js';
+import { runtimeOf } from './nest/store-runtime.js';
+import type { Runtime } from './runtime.js';
 import type { LockStore } from './stores/lock-store.js';
 import type { RedisNodeEntry } from './stores/redis/redis-client.js';
 import { checkNodes } from './stores/redis/redis.store.js';
@@ -75,6 +77,7 @@ export interface LockModuleSettings {
   readonly quarantine: Duration | undefined;
   readonly shutdownTimeoutMs: number | undefined;
   readonly telemetry: boolean;
+  readonly runtime: Runtime;
 }
 
 /** @throws LockOptionsError naming the option, its value and what is accepted. */
@@ -125,6 +128,7 @@ export function toSettings(options: DistributedLockModuleOptions | undefined): L
     nodeTimeout,
     quarantine,
     telemetry,
+    runtime: runtimeOf(store),
     shutdownTimeoutMs: shutdownTimeout === undefined ? undefined : toMs('shutdownTimeout', shutdownTimeout),
   };
 }

@@ -108,7 +108,8 @@ export class LockedCalls {
       instance === undefined
         ? 'it was called without its instance; call it on the instance, or bind it.'
         : 'its instance has no lock manager, because Nest did not make it or has not finished starting. Get it from Nest ' +
-            `instead of calling new, and have ${importOf(manager)} in the imports of the root module.`,
+            `instead of calling new, and have ${importOf(manager)} in the imports of the root module. In a unit test: ` +
+            'withLocks(instance) of nestjs-fenced-lock/testing.',
     );
   }
 
