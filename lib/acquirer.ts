@@ -2,6 +2,7 @@ import { endOf, now, validity, type Moment } from './deadline.js';
 import { LockBusyError, LockUnavailableError, type NodeFailure } from './errors.js';
 import { HeldLock, type LockEvents, type LockLink } from './held-lock.js';
 import type { LockTerms } from './lock.options.js';
+import { Owners } from './owner.js';
 import { Patience } from './patience.js';
 import type { Runtime } from './runtime.js';
 import { together } from './stores/joint-answer.js';
@@ -13,12 +14,9 @@ type Keys = readonly [string, ...string[]];
 type Refused = Omit<Extract<AcquireResult, { acquired: false }>, 'acquired'>;
 type Granted = { readonly fencingToken: number };
 
-/** Shows in a store which process holds a key, and whose turn it is: so it must differ in all processes. What makes an owner unique comes after it. */
-const INSTANCE_LENGTH = 13;
-
 /** Makes one attempt at a lock: asks the store, checks that time is left, and undoes what is no grant. */
 export class Acquirer {
-  readonly #instance: string;
+  readonly #owners: Owners;
 
   constructor(
     private readonly store: LockStore,
@@ -27,13 +25,13 @@ export class Acquirer {
     private readonly watchdog: Watchdog,
     private readonly events: LockEvents,
   ) {
-    this.#instance = runtime.random.id().slice(0, INSTANCE_LENGTH);
+    this.#owners = new Owners(runtime.random);
   }
 
   attempt(keys: Keys, terms: LockTerms, standing?: Standing): Promise<HeldLock | Refusal> {
-    // A new owner for each attempt: what an earlier one may have left behind can never be taken for this one's.
-    const owner = `${this.#instance}/${this.runtime.random.id()}`;
     const sentAt = now(this.runtime.clock);
+    // A new owner for each attempt: what an earlier one may have left behind can never be taken for this one's.
+    const owner = this.#owners.next(sentAt);
     if (standing) standing.owner = owner;
     const asked =
       keys.length === 1 ? this.#ask(keys[0], owner, terms, standing) : this.#askAll(keys, owner, terms, standing);

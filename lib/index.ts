@@ -20,6 +20,7 @@ export { LockExceptionFilter } from './lock-exception.filter.js';
 // Locks
 export { LockManager, type LockLog, type LockManagerOptions } from './lock-manager.js';
 export { Lock } from './lock.js';
+export type { LockEntry, LockInfo, LockPage, LockQuery } from './lock-info.js';
 export type { LockDefaults, LockOptions, WithLockOptions } from './lock.options.js';
 export type { Duration } from './duration.js';
 
@@ -49,7 +50,16 @@ export {
 } from './errors.js';
 
 // Stores
-export type { AcquireResult, LockState, LockStore, Place } from './stores/lock-store.js';
+export type {
+  AcquireResult,
+  KeyPage,
+  KeyQuery,
+  KeyState,
+  LockState,
+  LockStore,
+  NodeCount,
+  Place,
+} from './stores/lock-store.js';
 export type { StoreContext, StoreSource } from './stores/store-source.js';
 export type { AuthorityState } from './stores/failover/authority.js';
 export type { AuthorityChange, FailoverOptions } from './stores/failover/failover.options.js';

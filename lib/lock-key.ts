@@ -21,13 +21,17 @@ export function toKeys(keys: string | readonly string[]): readonly [string, ...s
   return unique as [string, ...string[]];
 }
 
+/** Two different lone surrogates become the same bytes in UTF-8, and so the same lock. */
+export function isValidUnicode(text: string): boolean {
+  return !LONE_SURROGATE.test(text);
+}
+
 function checked(key: unknown): string {
   if (typeof key !== 'string') throw new LockOptionsError('lock key', key, 'give a non-empty string.');
   if (key === '') throw new LockOptionsError('lock key', key, 'it is empty; give a non-empty string.');
   if (key.length * LONGEST_CHARACTER_BYTES > LONGEST_KEY_BYTES && Buffer.byteLength(key) > LONGEST_KEY_BYTES) {
     throw new LockOptionsError('lock key', key, `it is over ${LONGEST_KEY_BYTES} bytes of UTF-8; hash the long part.`);
   }
-  // Two different lone surrogates become the same bytes in UTF-8, and so the same lock.
-  if (LONE_SURROGATE.test(key)) throw new LockOptionsError('lock key', key, 'it is not valid Unicode.');
+  if (!isValidUnicode(key)) throw new LockOptionsError('lock key', key, 'it is not valid Unicode.');
   return key;
 }

@@ -6,6 +6,7 @@ import type { HeldLock } from './held-lock.js';
 import { currentLock, findLock, runWithLock } from './lock-context.js';
 import { toHealth, type LockHealth } from './lock-health.js';
 import type { LockEventListener, LockEventName } from './lock-events.js';
+import { toInfo, toKeyQuery, type LockInfo, type LockPage, type LockQuery } from './lock-info.js';
 import { toKeys } from './lock-key.js';
 import { LockReporter } from './lock-reporter.js';
 import type { Lock } from './lock.js';
@@ -14,7 +15,7 @@ import { systemRuntime, type Runtime } from './runtime.js';
 import { SharedLock } from './shared-lock.js';
 import { Shutdown } from './shutdown.js';
 import { StoreLink } from './store-link.js';
-import type { LockState, LockStore } from './stores/lock-store.js';
+import type { LockStore } from './stores/lock-store.js';
 import { isRefusal, type Refusal } from './quest.js';
 import { Waiters } from './waiters.js';
 import { Watchdog } from './watchdog.js';
@@ -139,11 +140,31 @@ export class LockManager {
     return (await this.inspect(key)).locked;
   }
 
-  /** What the store knows about the key at this moment. */
-  async inspect(key: string): Promise<LockState> {
-    if (!this.store.inspect)
-      throw new LockOptionsError('store', this.store, 'it has no `inspect`; use a store that can look.');
-    return this.store.inspect(toKeys(key)[0]);
+  /** What the store knows about the key at this moment, and who holds it. @throws LockUnavailableError when it cannot tell. */
+  async inspect(key: string): Promise<LockInfo> {
+    if (!this.store.inspect) throw this.#cannot('inspect');
+    return toInfo(await this.store.inspect(toKeys(key)[0]));
+  }
+
+  /**
+   * The keys that anyone holds, page by page. It is for people and dashboards, and goes over all that the store remembers: not for hot paths. What is taken or comes free
+   * meanwhile may be in it or not, and a key may come twice.
+   * @throws LockOptionsError for bad input; LockUnavailableError when the store cannot tell.
+   */
+  async list(query: LockQuery = {}): Promise<LockPage> {
+    if (!this.store.list) throw this.#cannot('list');
+    const { keys, cursor } = await this.store.list(toKeyQuery(query));
+    return { locks: keys.map(toInfo), ...(cursor === undefined ? {} : { cursor }) };
+  }
+
+  /**
+   * Takes the key from whoever holds it; whoever waits gets it, with a higher token. The old holder is told by its next renewal (`LockLostError` with the reason 'taken'), or, if it
+   * does not renew, not before its ttl is over; until it has stopped, both are at work: only guarded writes keep them apart. Returns whether there was something to release.
+   * @throws LockUnavailableError when someone may still hold it.
+   */
+  async forceRelease(key: string): Promise<boolean> {
+    if (!this.store.forceRelease) throw this.#cannot('forceRelease');
+    return this.store.forceRelease(toKeys(key)[0]);
   }
 
   /** How the store and the locks of this process are, at this moment. Never rejects. */
@@ -212,6 +233,10 @@ export class LockManager {
     }
     if (this.#shutdown.begun) throw new LockShutdownError(keys[0]);
     return undefined;
+  }
+
+  #cannot(verb: 'inspect' | 'list' | 'forceRelease'): LockOptionsError {
+    return new LockOptionsError('store', this.store, `it has no \`${verb}\`; use a store that has.`);
   }
 
   #queue(keys: SortedKeys, terms: LockTerms): Promise<HeldLock> {

@@ -56,6 +56,40 @@ export interface LockState {
   readonly remainingMs?: number;
   /** The last token given out for the key, if the store still remembers it. */
   readonly fencingToken?: number;
+  /** Its owner has given it back, and it stays taken a while longer: `minHold`. */
+  readonly released?: true;
+  /** How many processes wait for it, where the store knows; each of them may have more in a queue of its own. */
+  readonly waiters?: number;
+  /** Of several independent nodes, where the key is taken on any. */
+  readonly nodes?: NodeCount;
+}
+
+export interface NodeCount {
+  /** Those that have the key for this owner. Held it is only by a majority of all. */
+  readonly holding: number;
+  readonly answering: number;
+  readonly all: number;
+}
+
+/** Which keys to list. */
+export interface KeyQuery {
+  /** What they begin with. Empty: all. */
+  readonly prefix: string;
+  /** How many at most. */
+  readonly limit: number;
+  /** Of the page before. */
+  readonly cursor?: string;
+}
+
+export interface KeyState extends LockState {
+  readonly key: string;
+}
+
+export interface KeyPage {
+  /** Not `locked`: what only a minority of the nodes has, left behind by an attempt, or where too few answer to tell. */
+  readonly keys: readonly KeyState[];
+  /** Where to go on; without it there is no more. */
+  readonly cursor?: string;
 }
 
 /**
@@ -102,6 +136,18 @@ export interface LockStore {
 
   /** Looks without touching. Rejects when it cannot tell. */
   inspect?(key: string): Promise<LockState>;
+
+  /**
+   * The keys that are taken, page by page, in no order. What is taken or comes free meanwhile may be in it or not, and a key may come twice; a page may be short, or
+   * empty, and have a cursor. Rejects when it cannot tell, with `LockOptionsError` for a cursor that is none.
+   */
+  list?(query: KeyQuery): Promise<KeyPage>;
+
+  /**
+   * Takes the key from whoever holds it, as if they had released it, also one that is kept past its release. They hear of it when they next renew. False: nobody had it,
+   * or gave it back just now. Rejects when somebody may still have it.
+   */
+  forceRelease?(key: string): Promise<boolean>;
 
   /**
    * Calls `wake` when the key may have come free, or the owner of this attempt can stand in line by now; returns the unsubscribe function. Who

@@ -1,6 +1,6 @@
 import { Deadline, now } from '../deadline.js';
 import { systemRuntime, type Runtime } from '../runtime.js';
-import type { AcquireResult, LockState, LockStore } from './lock-store.js';
+import type { AcquireResult, KeyPage, KeyQuery, LockState, LockStore } from './lock-store.js';
 
 interface Entry {
   owner: string;
@@ -45,8 +45,7 @@ export class MemoryStore implements LockStore {
       entry.owned = false;
       entry.lease = this.#lease(keepForMs);
     } else {
-      this.#entries.delete(key);
-      for (const wake of this.#listeners.get(key) ?? []) wake();
+      this.#free(key);
     }
     return true;
   }
@@ -67,7 +66,24 @@ export class MemoryStore implements LockStore {
       owner: entry.owner,
       remainingMs: Math.ceil(entry.lease.remaining),
       fencingToken: entry.token,
+      ...(entry.owned ? {} : { released: true }),
+      waiters: this.#listeners.get(key)?.size ?? 0,
     };
+  }
+
+  /** In the order of the keys, of which the last is the cursor. */
+  async list({ prefix, limit, cursor }: KeyQuery): Promise<KeyPage> {
+    const follows = (key: string): boolean => cursor === undefined || key > cursor;
+    const found = [...this.#entries.keys()].filter((key) => key.startsWith(prefix) && follows(key) && this.#taken(key));
+    const page = found.sort(byCodeUnit).slice(0, limit);
+    const keys = await Promise.all(page.map(async (key) => ({ key, ...(await this.inspect(key)) })));
+    return found.length > page.length ? { keys, cursor: page.at(-1)! } : { keys };
+  }
+
+  async forceRelease(key: string): Promise<boolean> {
+    const wasTaken = this.#taken(key) !== undefined;
+    if (wasTaken) this.#free(key);
+    return wasTaken;
   }
 
   onFree(key: string, wake: () => void): () => void {
@@ -77,6 +93,11 @@ export class MemoryStore implements LockStore {
       listeners.delete(wake);
       if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
     };
+  }
+
+  #free(key: string): void {
+    this.#entries.delete(key);
+    for (const wake of [...(this.#listeners.get(key) ?? [])]) wake();
   }
 
   #lease(ms: number): Deadline {
@@ -96,4 +117,8 @@ export class MemoryStore implements LockStore {
   #sweep(): void {
     for (const [key, { lease }] of this.#entries) if (lease.remaining <= 0) this.#entries.delete(key);
   }
+}
+
+function byCodeUnit(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
 }

@@ -1,6 +1,6 @@
 import type { AcquireResult, LockStore, Place } from '../stores/lock-store.js';
 
-export type StoreVerb = 'acquire' | 'renew' | 'release' | 'raise' | 'inspect';
+export type StoreVerb = 'acquire' | 'renew' | 'release' | 'raise' | 'inspect' | 'list' | 'forceRelease';
 
 /**
  * What goes wrong with a call.
@@ -22,9 +22,14 @@ interface Disturbance {
 /** Any store, with faults to order: how does the code under test behave when the store is slow, out of reach, or loses an answer? */
 export class FaultyStore implements LockStore {
   /** How often each verb was called, disturbed calls included. */
-  readonly calls: Record<StoreVerb, number> = { acquire: 0, renew: 0, release: 0, raise: 0, inspect: 0 };
+  readonly calls: Record<StoreVerb, number> = {
+    ...{ acquire: 0, renew: 0, release: 0 },
+    ...{ raise: 0, inspect: 0, list: 0, forceRelease: 0 },
+  };
   readonly raise?: NonNullable<LockStore['raise']>;
   readonly inspect?: NonNullable<LockStore['inspect']>;
+  readonly list?: NonNullable<LockStore['list']>;
+  readonly forceRelease?: NonNullable<LockStore['forceRelease']>;
   readonly onFree?: NonNullable<LockStore['onFree']>;
   readonly take?: NonNullable<LockStore['take']>;
   readonly leave?: NonNullable<LockStore['leave']>;
@@ -39,6 +44,8 @@ export class FaultyStore implements LockStore {
     // It has what the inner store has, no more: a store without `raise` stays one.
     if (inner.raise) this.raise = (...args) => this.#call('raise', () => inner.raise!(...args));
     if (inner.inspect) this.inspect = (key) => this.#call('inspect', () => inner.inspect!(key));
+    if (inner.list) this.list = (query) => this.#call('list', () => inner.list!(query));
+    if (inner.forceRelease) this.forceRelease = (key) => this.#call('forceRelease', () => inner.forceRelease!(key));
     if (inner.onFree) this.onFree = (key, wake, owner) => inner.onFree!(key, wake, owner);
     if (inner.take) this.take = (key, owner) => inner.take!(key, owner);
     if (inner.leave) this.leave = (key, owner) => inner.leave!(key, owner);

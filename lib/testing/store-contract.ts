@@ -3,6 +3,7 @@ import type { LockStore } from '../stores/lock-store.js';
 import { ContractTrial } from './contract/contract-trial.js';
 import { keyCases } from './contract/key.cases.js';
 import { leaseCases } from './contract/lease.cases.js';
+import { lookCases } from './contract/look.cases.js';
 import { optionalVerbCases } from './contract/optional-verb.cases.js';
 import { ownershipCases } from './contract/ownership.cases.js';
 import { tokenCases } from './contract/token.cases.js';
@@ -24,7 +25,8 @@ export interface StoreContractOptions {
  * ```
  */
 export function defineStoreContract({ test, createStore, elapse = (ms) => sleep(ms) }: StoreContractOptions): void {
-  for (const { name, run } of [...ownershipCases, ...leaseCases, ...tokenCases, ...keyCases, ...optionalVerbCases]) {
+  const cases = [ownershipCases, leaseCases, tokenCases, keyCases, optionalVerbCases, lookCases].flat();
+  for (const { name, run } of cases) {
     test(name, async () => {
       const store = await createStore();
       try {

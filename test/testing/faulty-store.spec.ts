@@ -19,7 +19,11 @@ describe('FaultyStore', () => {
     expect((await store.inspect!('a')).owner).toBe('me');
     expect(await store.release('a', 'me', 500)).toBe(true);
     expect((await inner.inspect('a')).locked).toBe(true);
-    expect(store.calls).toEqual({ acquire: 1, renew: 1, release: 1, raise: 1, inspect: 1 });
+    expect((await store.list!({ prefix: '', limit: 1 })).keys).toMatchObject([{ key: 'a', locked: true }]);
+    expect(await store.forceRelease!('a')).toBe(true);
+    expect((await inner.inspect('a')).locked).toBe(false);
+    const looks = { inspect: 1, list: 1, forceRelease: 1 };
+    expect(store.calls).toEqual({ acquire: 1, renew: 1, release: 1, raise: 1, ...looks });
   });
 
   it('passes wake-ups on', async () => {
@@ -40,6 +44,8 @@ describe('FaultyStore', () => {
     expect(new FaultyStore(altered(inner, { raise: undefined })).raise).toBeUndefined();
     expect(new FaultyStore(altered(inner, { inspect: undefined })).inspect).toBeUndefined();
     expect(new FaultyStore(altered(inner, { onFree: undefined })).onFree).toBeUndefined();
+    expect(new FaultyStore(altered(inner, { list: undefined })).list).toBeUndefined();
+    expect(new FaultyStore(altered(inner, { forceRelease: undefined })).forceRelease).toBeUndefined();
   });
 
   it('rejects without asking the store', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AcquireResult, LockState } from '../../lib/stores/lock-store.js';
+import type { AcquireResult, KeyPage, KeyQuery, LockState } from '../../lib/stores/lock-store.js';
 import { MemoryStore } from '../../lib/stores/memory.store.js';
 import { defineStoreContract, ManualRuntime } from '../../lib/testing/index.js';
 
@@ -274,6 +274,102 @@ const MUTANTS: [description: string, failing: string, StoreClass][] = [
       override onFree(key: string, wake: () => void): () => void {
         super.onFree(key, wake);
         return () => undefined;
+      }
+    },
+  ],
+  [
+    'lists what has been given back',
+    'list, where it exists, shows the keys that are taken, by whom, and no others',
+    class extends Recording {
+      override async list({ prefix }: KeyQuery): Promise<KeyPage> {
+        const keys = [...this.owners.keys()].filter((key) => key.startsWith(prefix));
+        return { keys: keys.map((key) => ({ key, locked: true })) };
+      }
+    },
+  ],
+  [
+    'takes a prefix for a pattern',
+    'list, where it exists, takes a prefix as it is, and gives every key exactly',
+    class extends MemoryStore {
+      override async list(query: KeyQuery): Promise<KeyPage> {
+        const { keys } = await super.list({ ...query, prefix: '', limit: 1e9 });
+        const source = query.prefix
+          .replace(/[.+^${}()|\\]/g, '\\$&')
+          .replaceAll('*', '.*')
+          .replaceAll('?', '.');
+        const pattern = new RegExp(`^${source}`);
+        return { keys: keys.filter(({ key }) => pattern.test(key)) };
+      }
+    },
+  ],
+  [
+    'drops what does not fit on a page',
+    'list, where it exists, gives pages of no more than was asked for, which together hold every key that stays taken',
+    class extends MemoryStore {
+      override async list(query: KeyQuery): Promise<KeyPage> {
+        const { keys, cursor } = await super.list({ ...query, limit: query.limit + 1 });
+        return { keys: keys.slice(0, query.limit), ...(cursor === undefined ? {} : { cursor }) };
+      }
+    },
+  ],
+  [
+    'gives more than was asked for',
+    'list, where it exists, gives pages of no more than was asked for, which together hold every key that stays taken',
+    class extends MemoryStore {
+      override list(query: KeyQuery): Promise<KeyPage> {
+        return super.list({ ...query, limit: query.limit + 1 });
+      }
+    },
+  ],
+  [
+    'breaks on a foreign cursor',
+    'list, where it exists, refuses a cursor that it never gave',
+    class extends MemoryStore {
+      override list(query: KeyQuery): Promise<KeyPage> {
+        if (query.cursor === '***') return Promise.reject(new Error('unexpected token'));
+        return super.list(query);
+      }
+    },
+  ],
+  [
+    'says that it took a key by force, and did not',
+    'forceRelease, where it exists, takes a key from its owner, who can neither renew nor release it any more',
+    class extends MemoryStore {
+      override async forceRelease(key: string): Promise<boolean> {
+        return (await super.inspect(key)).locked;
+      }
+    },
+  ],
+  [
+    'says that it always took something by force',
+    'forceRelease, where it exists, says that there was nothing to release',
+    class extends MemoryStore {
+      override async forceRelease(key: string): Promise<boolean> {
+        await super.forceRelease(key);
+        return true;
+      }
+    },
+  ],
+  [
+    'takes by force only what has an owner',
+    'forceRelease, where it exists, frees a key that is kept past its release',
+    class extends Recording {
+      override async forceRelease(key: string): Promise<boolean> {
+        return super.release(key, this.owners.get(key) ?? '');
+      }
+    },
+  ],
+  [
+    'takes by force in silence',
+    'forceRelease, where it exists, wakes who waits for the key',
+    class extends MemoryStore {
+      #silent = false;
+      override onFree(key: string, wake: () => void): () => void {
+        return super.onFree(key, () => this.#silent || wake());
+      }
+      override async forceRelease(key: string): Promise<boolean> {
+        this.#silent = true;
+        return super.forceRelease(key).finally(() => (this.#silent = false));
       }
     },
   ],

@@ -1,6 +1,6 @@
 import { outlasting } from '../../deadline.js';
 import type { Runtime } from '../../runtime.js';
-import type { AcquireResult, Lease, LockState, LockStore, Place } from '../lock-store.js';
+import type { AcquireResult, KeyPage, KeyQuery, Lease, LockState, LockStore, Place } from '../lock-store.js';
 import type { StoreHealth } from '../store-health.js';
 import type { StoreObserver } from '../store-observer.js';
 import type { AuthorityLease } from './authority-lease.js';
@@ -8,6 +8,7 @@ import type { FallbackStore } from './fallback-store.js';
 import type { Hold } from './hold.js';
 import { HoldRenewal } from './hold-renewal.js';
 import { Holds } from './holds.js';
+import { listBoth } from './joint-listing.js';
 import type { PrimaryStore } from './primary-store.js';
 import { undecided } from './undecided.js';
 
@@ -20,6 +21,8 @@ export class FailoverStore implements LockStore {
   readonly #holds: Holds;
   readonly #renewal: HoldRenewal;
   readonly leave?: (key: string, owner: string) => void;
+  readonly list?: (query: KeyQuery) => Promise<KeyPage>;
+  readonly forceRelease?: (key: string) => Promise<boolean>;
 
   constructor(
     private readonly redis: PrimaryStore,
@@ -30,6 +33,8 @@ export class FailoverStore implements LockStore {
     this.#holds = new Holds(runtime.clock);
     this.#renewal = new HoldRenewal(redis, postgres, lease, runtime.random);
     if (redis.leave) this.leave = (key, owner) => redis.leave!(key, owner);
+    if (redis.list && postgres.list) this.list = (query) => this.#list(query);
+    if (redis.forceRelease && postgres.forceRelease) this.forceRelease = (key) => this.#forceRelease(key);
   }
 
   acquire(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult> {
@@ -140,6 +145,30 @@ export class FailoverStore implements LockStore {
   async close(): Promise<void> {
     this.lease.stop();
     await Promise.all([this.redis.close?.(), this.postgres.close?.()]);
+  }
+
+  async #list(query: KeyQuery): Promise<KeyPage> {
+    const { redis, postgres } = this;
+    const state = this.lease.authority?.state ?? (await this.lease.stateFor(query.prefix));
+    // While locks move to Postgres, some are there already.
+    const isMoving = state === 'DRAINING';
+    return listBoth(
+      query,
+      isMoving || state !== 'REDIS' ? postgres : undefined,
+      isMoving || state === 'REDIS' ? redis : undefined,
+    );
+  }
+
+  /** From every store that may decide whose it is. */
+  async #forceRelease(key: string): Promise<boolean> {
+    const state = this.lease.authority?.state ?? (await this.lease.stateFor(key));
+    const asked: Promise<boolean>[] = [];
+    if (state !== 'POSTGRES') asked.push(this.redis.forceRelease!(key));
+    if (state !== 'REDIS') asked.push(this.postgres.forceRelease!(key));
+    const outcomes = await Promise.allSettled(asked);
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed) throw failed.reason;
+    return outcomes.some((outcome) => outcome.status === 'fulfilled' && outcome.value);
   }
 
   async #acquire(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult> {

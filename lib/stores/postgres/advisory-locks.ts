@@ -9,6 +9,7 @@ import { FreeChannel } from './free-channel.js';
 import { HeldKeys, tellLost, type HeldKey } from './held-keys.js';
 import { lockId, readable, type AdvisoryId } from './lock-id.js';
 import { DROP_ALONE } from './guarded-statements.js';
+import { LISTEN_TO_FORCE } from './look-statements.js';
 import { RELEASE, RELEASE_KEEPING, UNDO } from './lock-statements.js';
 import type { ClientFactory, Row } from './pg-client.js';
 import { checkUnpooled } from './pooling.js';
@@ -67,6 +68,8 @@ export class AdvisoryLocks {
         }),
       {
         up: (session) => {
+          session.onNotification = (payload) => this.#told(payload);
+          session.ask(LISTEN_TO_FORCE).catch(() => undefined); // then it is not found to give way, and people are told so
           this.free.up(session);
           cleaning.up(session);
         },
@@ -126,6 +129,13 @@ export class AdvisoryLocks {
     } catch (error) {
       throw new Error(`${this.#name}: ${(error as Error).message}`, { cause: error });
     }
+  }
+
+  /** @throws LockUnavailableError with the reason for which that failed. */
+  or<T>(key: string, asked: Promise<T>): Promise<T> {
+    return asked.catch((error: unknown) => {
+      throw this.#unavailable(key, error);
+    });
   }
 
   /** One attempt, unless this process has the key already. Granted if there is a token in the row. */
@@ -236,6 +246,15 @@ export class AdvisoryLocks {
     );
     if (row['token']) this.held.add(key, id, owner, ttlMs, alone);
     return row;
+  }
+
+  /** A key came free, or its lock is to be given back. */
+  #told(payload: string): void {
+    const end = payload.indexOf(' ');
+    if (end < 0) return this.free.wake(payload);
+    const held = this.held.find({ lock: payload.slice(0, end), waiters: '' });
+    // Its holder hears of it when it next renews, as of a lock that is gone from any store.
+    if (held?.owner === payload.slice(end + 1)) this.giveBack(held, 0).catch(() => undefined); // its session is gone then
   }
 
   #expired(held: HeldKey): void {

@@ -55,7 +55,6 @@ export class FreeChannel {
   async #announce(session: Session, waiting: Waiting): Promise<void> {
     if (this.#listening !== session) {
       this.#listening = session;
-      session.onNotification = (lock) => this.wake(lock);
       session.ask(LISTEN).catch(() => (this.#listening = undefined));
     }
     for (let tried = 0; tried < TRIES && waiting.session !== session; tried++) {

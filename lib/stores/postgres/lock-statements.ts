@@ -71,19 +71,6 @@ where id = $1::bigint and owner = $2::text and token <= $3::bigint
 returning token`,
 };
 
-/** An advisory lock on one 64-bit number shows as two halves. */
-export const INSPECT: Statement = {
-  name: 'lock_inspect',
-  text: `
-select token, owner, ceil(extract(epoch from kept_until - clock_timestamp()) * 1000) as kept_ms,
-  exists (
-    select from pg_locks where locktype = 'advisory' and objsubid = 1 and granted and mode = 'ExclusiveLock'
-      and ((classid::bigint << 32) | objid::bigint) = asked.id
-      and database = (select oid from pg_database where datname = current_database())
-  ) as locked
-from (values ($1::bigint)) as asked (id) left join distributed_lock_fence using (id)`,
-};
-
 export const LISTEN: Statement = { text: `listen ${CHANNEL}` };
 /** Waiting for it could wait for ever on a foreign lock of the same number. */
 export const AWAIT: Statement = { name: 'lock_await', text: 'select pg_try_advisory_lock_shared($1::bigint) as got' };

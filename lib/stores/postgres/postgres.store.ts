@@ -1,7 +1,7 @@
 import type { Runtime } from '../../runtime.js';
 import type { Authority, AuthorityState, PodReport } from '../failover/authority.js';
 import type { FallbackStore } from '../failover/fallback-store.js';
-import type { AcquireResult, LockState } from '../lock-store.js';
+import type { AcquireResult, KeyPage, KeyQuery, LockState } from '../lock-store.js';
 import { ofNodes, type StoreHealth } from '../store-health.js';
 import type { StoreObserver } from '../store-observer.js';
 import type { StoreContext } from '../store-source.js';
@@ -11,9 +11,13 @@ import { ACQUIRE_UNDER, BECOME_ALONE, CARRY } from './guarded-statements.js';
 import type { HeldKey } from './held-keys.js';
 import { lockId, readable } from './lock-id.js';
 import { toLockState } from './lock-row.js';
-import { ACQUIRE, INSPECT, RAISE } from './lock-statements.js';
+import { listKeys } from './fence-listing.js';
+import { forceRelease } from './forced-release.js';
+import { ACQUIRE, RAISE } from './lock-statements.js';
+import { INSPECT } from './look-statements.js';
 import type { ClientFactory, Row } from './pg-client.js';
 import type { PostgresSettings } from './postgres.options.js';
+import type { Statement } from './session.js';
 
 /**
  * Advisory locks of PostgreSQL, all of this process on one connection of its own. They live as long as it does: when it breaks, every lock on it is lost, and its holder told.
@@ -22,7 +26,12 @@ import type { PostgresSettings } from './postgres.options.js';
 export class PostgresStore implements FallbackStore {
   readonly #locks: AdvisoryLocks;
 
-  constructor(create: ClientFactory, settings: PostgresSettings, context: StoreContext, runtime: Runtime) {
+  constructor(
+    create: ClientFactory,
+    private readonly settings: PostgresSettings,
+    context: StoreContext,
+    private readonly runtime: Runtime,
+  ) {
     this.#locks = new AdvisoryLocks(create, settings, context, runtime);
   }
 
@@ -60,8 +69,18 @@ export class PostgresStore implements FallbackStore {
     this.#locks.session(key);
     const held = this.#locks.held.find(id);
     if (held) this.#locks.held.expire(held);
-    const [row = {}] = await this.#locks.ask(key, INSPECT, [id.lock]);
+    const [row = {}] = await this.#locks.ask(key, INSPECT, [id.lock, id.waiters]);
     return toLockState(row, this.#locks.held.find(id)?.lease.remaining);
+  }
+
+  list(query: KeyQuery): Promise<KeyPage> {
+    const ask = (statement: Statement, values: readonly unknown[]) => this.#locks.ask(query.prefix, statement, values);
+    return listKeys(query, ask, (key) => this.#locks.held.find(lockId(key))?.lease.remaining);
+  }
+
+  forceRelease(key: string): Promise<boolean> {
+    const ask = (statement: Statement, values: readonly unknown[]) => this.#locks.ask(key, statement, values);
+    return this.#locks.or(key, forceRelease(lockId(key), ask, this.runtime.timers, this.settings.timeoutMs));
   }
 
   onFree(key: string, wake: () => void): () => void {

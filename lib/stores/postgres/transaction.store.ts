@@ -1,6 +1,6 @@
 import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
-import type { AcquireResult, LockState, LockStore } from '../lock-store.js';
+import type { AcquireResult, KeyPage, KeyQuery, LockState, LockStore } from '../lock-store.js';
 import { ofNodes, type StoreHealth } from '../store-health.js';
 import type { StoreObserver } from '../store-observer.js';
 import type { StoreContext } from '../store-source.js';
@@ -8,7 +8,10 @@ import { Asking } from './asking.js';
 import { FenceCleaning } from './fence-cleaning.js';
 import { HeldKeys, tellLost, type HeldKey } from './held-keys.js';
 import { lockId, readable, type LockId } from './lock-id.js';
-import { INSPECT, RAISE } from './lock-statements.js';
+import { listKeys } from './fence-listing.js';
+import { forceRelease } from './forced-release.js';
+import { RAISE } from './lock-statements.js';
+import { INSPECT } from './look-statements.js';
 import { toLockState } from './lock-row.js';
 import type { ClientFactory, Row } from './pg-client.js';
 import { idleLimitMs, type PostgresSettings } from './postgres.options.js';
@@ -37,7 +40,7 @@ export class TransactionStore implements LockStore {
     create: ClientFactory,
     private readonly settings: PostgresSettings,
     context: StoreContext,
-    runtime: Runtime,
+    private readonly runtime: Runtime,
   ) {
     const { host, port } = create();
     const make = (): Session => new Session(create(), { ...settings, prepare: false }, runtime);
@@ -102,8 +105,26 @@ export class TransactionStore implements LockStore {
     const id = lockId(key);
     const held = this.#held.find(id);
     if (held && this.#held.expire(held)) await this.#asking.present(id.lock);
-    const [row = {}] = await this.#ask(key, INSPECT, [id.lock]);
-    return toLockState(row, this.#held.find(id)?.lease.remaining);
+    const [row = {}] = await this.#ask(key, INSPECT, [id.lock, id.waiters]);
+    // Those that wait through a proxy do not show.
+    return toLockState({ ...row, waiters: null }, this.#held.find(id)?.lease.remaining);
+  }
+
+  list(query: KeyQuery): Promise<KeyPage> {
+    const ask = (statement: Statement, values: readonly unknown[]) => this.#ask(query.prefix, statement, values);
+    return listKeys(query, ask, (key) => this.#held.find(lockId(key))?.lease.remaining);
+  }
+
+  forceRelease(key: string): Promise<boolean> {
+    const { timers } = this.runtime;
+    return this.#or(key, () =>
+      forceRelease(
+        lockId(key),
+        (...question) => this.#keeper.session.ask(...question),
+        timers,
+        this.settings.timeoutMs,
+      ),
+    );
   }
 
   onLoss(key: string, owner: string, lost: () => void): () => void {

@@ -16,8 +16,19 @@ export function untagged(encoded: string): string {
   return encoded.replace(/%(25|7B|7D)/g, decodeURIComponent);
 }
 
+/** A glob pattern that matches the locks of all keys with this prefix, and nothing else of theirs: there are no braces within. */
+export function lockPattern(clientPrefix: string, prefix: string): string {
+  const start = `${clientPrefix}${tagged(prefix).slice(0, -1)}`;
+  return `${start.replace(/[\\*?[\]^-]/g, '\\$&')}*}`;
+}
+
+/** The user's key, of the name of its lock. */
+export function keyOf(clientPrefix: string, name: string): string {
+  return untagged(name.slice(`${clientPrefix}lock:{`.length, -1));
+}
+
 /** Those that look at who waits. */
-export const WITH_LINE: ReadonlySet<NodeVerb> = new Set(['queue', 'leave', 'release']);
+export const WITH_LINE: ReadonlySet<NodeVerb> = new Set(['queue', 'leave', 'release', 'inspect']);
 
 /** Where it is said that the key has come free, and whose it was; as a key, the line of those who wait for it. */
 export function freeChannel(key: string): string {

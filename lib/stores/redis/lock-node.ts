@@ -29,6 +29,15 @@ export type NodeReply =
 export interface NodeLockState {
   readonly owner: string;
   readonly remainingMs: number;
+  /** How many stand in line, if any do. */
+  readonly waiters?: number;
+}
+
+/** A part of the locks that a node has. */
+export interface NodeScan {
+  readonly keys: readonly string[];
+  /** Where to go on; empty: nowhere, that was all. */
+  readonly cursor: string;
 }
 
 /** Whoever sent a request; told at once what became of it, since promises in between would cost more than all the rest. */
@@ -92,6 +101,11 @@ export interface LockNode {
   onFree?(key: string, told: (owner: string | undefined) => void): () => void;
   /** Tells of its going and coming from now on; returns what ends that. */
   observe?(observer: StoreObserver): () => void;
+  /**
+   * A part of the keys with this prefix that are locked there, in no order; an empty cursor begins. The node looks at about `count` of whatever it keeps. Rejects with the reason
+   * where it has none to give.
+   */
+  scan?(prefix: string, cursor: string, count: number): Promise<NodeScan>;
   /** Until `uncork`, requests are gathered to go out together. */
   cork?(): void;
   uncork?(): void;

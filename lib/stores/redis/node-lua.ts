@@ -137,7 +137,9 @@ export const BODIES: Record<NodeVerb, string> = {
   inspect: `
   local holder, passed = redis.call('GET', lock), tonumber(redis.call('GET', fence) or 0)
   if not holder then return { 0, passed } end
-  return { 1, { holder, redis.call('PTTL', lock), passed } }`,
+  local waiting = redis.call('GET', line)
+  local _, spaces = string.gsub(waiting or '', ' ', '')
+  return { 1, { holder, redis.call('PTTL', lock), passed, waiting and waiting ~= '' and spaces + 1 or 0 } }`,
 
   mark: `
   return 0`,

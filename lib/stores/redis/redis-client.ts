@@ -10,6 +10,10 @@ export interface RedisClient {
   script(subcommand: 'LOAD', text: string): Promise<unknown>;
   /** A second connection with the same options; without it nobody is told when a key comes free. */
   duplicate?(...args: any[]): unknown;
+  /** Without it locks cannot be listed. */
+  scan?(...args: any[]): Promise<any>;
+  /** Of a Cluster: clients of its servers. */
+  nodes?(role: 'master'): any;
   connect(): Promise<unknown>;
   quit(): Promise<unknown>;
   disconnect(reconnect?: boolean): void;

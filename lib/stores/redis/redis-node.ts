@@ -2,7 +2,8 @@ import type { Timers } from '../../runtime.js';
 import { Channels } from './channels.js';
 import { Debts } from './debts.js';
 import { Flight, type Awaited, type Pending } from './flight.js';
-import type { Asker, LockNode, NodeRenewals, NodeRequest, RenewalAsker } from './lock-node.js';
+import { KeyScan } from './key-scan.js';
+import type { Asker, LockNode, NodeRenewals, NodeRequest, NodeScan, RenewalAsker } from './lock-node.js';
 import { FreeChannel, type Told } from './free-channel.js';
 import { NOBODY } from './node-group.js';
 import { LockScripts, type ScriptCall } from './lock-scripts.js';
@@ -36,6 +37,7 @@ export class RedisNode implements LockNode {
   readonly #scripts: LockScripts;
   readonly #silence: Silence | undefined;
   readonly turns: Turns;
+  readonly scan?: (prefix: string, cursor: string, count: number) => Promise<NodeScan>;
   readonly #channels: Channels;
   readonly #free: FreeChannel;
   readonly #tick: TickBatch;
@@ -58,6 +60,10 @@ export class RedisNode implements LockNode {
     this.#channels = new Channels(client);
     this.#free = new FreeChannel(this.#channels, timers);
     this.turns = new Turns(this.#channels);
+    if (client.scan) {
+      const scan = new KeyScan(client, this.#channels.prefix, timers);
+      this.scan = (prefix, cursor, count) => scan.next(prefix, cursor, count);
+    }
     const send = (batch: readonly Pending[]): void => this.#run(batch);
     this.#tick = new TickBatch(send, () => this.#open, client.isCluster === true);
     this.#state = new NodeState(terms.name, client, terms.log, () => {

@@ -1,17 +1,19 @@
 import { now } from '../../deadline.js';
 import type { Runtime } from '../../runtime.js';
 import type { PrimaryStore } from '../failover/primary-store.js';
-import type { AcquireResult, Lease, LockState, Place, Turn } from '../lock-store.js';
+import type { AcquireResult, KeyPage, KeyQuery, Lease, LockState, Place, Turn } from '../lock-store.js';
 import { ofNodes, type StoreHealth } from '../store-health.js';
 import type { StoreObserver } from '../store-observer.js';
 import { Attempt } from './attempt.js';
 import { Checkup } from './checkup.js';
 import { Consent, Renewal } from './consent.js';
+import { expel } from './expulsion.js';
 import { agreeing } from './free-channel.js';
+import { Listing } from './listing.js';
 import type { LockNode, NodeRequest, TurnEar } from './lock-node.js';
 import { NodeGroup } from './node-group.js';
 import { RenewalRound } from './renewal-round.js';
-import { Look } from './tally.js';
+import { look } from './survey.js';
 
 export interface RedlockTerms {
   /** How long one node may take to answer, in ms; never more than a third of the ttl. */
@@ -40,6 +42,7 @@ export class RedlockStore implements PrimaryStore {
   readonly #turns: TurnEar | undefined;
   readonly take?: (key: string, owner: string) => Turn | undefined;
   readonly leave?: (key: string, owner: string) => void;
+  readonly list?: (query: KeyQuery) => Promise<KeyPage>;
 
   constructor(
     private readonly nodes: readonly LockNode[],
@@ -47,6 +50,7 @@ export class RedlockStore implements PrimaryStore {
     private readonly runtime: Runtime,
   ) {
     this.#group = new NodeGroup(nodes, terms.nodeTimeoutMs, runtime.clock);
+    if (nodes.every(({ scan }) => scan)) this.list = (query) => new Listing(this.#group).page(query);
     const [lone] = nodes;
     if (nodes.length === 1 && lone?.turns) {
       const turns = (this.#turns = lone.turns);
@@ -134,7 +138,11 @@ export class RedlockStore implements PrimaryStore {
   }
 
   inspect(key: string): Promise<LockState> {
-    return new Look(this.#group, { verb: 'inspect', key, owner: '', ms: 0, token: 0 }).ask(this.nodes);
+    return look(this.#group, key);
+  }
+
+  forceRelease(key: string): Promise<boolean> {
+    return expel(this.#group, key);
   }
 
   async close(): Promise<void> {

@@ -20,7 +20,9 @@ export function toReply(answer: unknown): NodeReply | string {
   if (status < 0) return String(value);
   if (status === 2) return { status: 'quarantined', value: Number(value) };
   if (!Array.isArray(value)) return { status: status === 0 ? 'no' : 'yes', value: Number(value) };
-  const [owner, remainingMs, fence] = value as unknown[];
+  const [owner, remainingMs, fence, waiters] = value as unknown[];
   if (status === 0) return { status: 'no', value: Number(remainingMs), holder: String(owner) };
-  return { status: 'yes', value: Number(fence), state: { owner: String(owner), remainingMs: Number(remainingMs) } };
+  const state = { owner: String(owner), remainingMs: Number(remainingMs) };
+  const line = Number(waiters) > 0 ? { waiters: Number(waiters) } : {};
+  return { status: 'yes', value: Number(fence), state: { ...state, ...line } };
 }
