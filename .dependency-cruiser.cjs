@@ -3,6 +3,7 @@
  * From top to bottom. Each path is a pattern, so that a new file falls under a rule on the day it is written.
  */
 const NAMED = {
+  cli: 'lib/cli/',
   testing: 'lib/(testing|terminus)/',
   index: 'lib/index\\.ts$',
   module: 'lib/[^/]+\\.module\\.ts$',
@@ -14,11 +15,19 @@ const NAMED = {
 /** What no other layer claims: locks, watchdog, waiters, context. It knows neither Nest nor the manager. */
 const CORE = `(?!${Object.values(NAMED).join('|')})lib/`;
 
-const { testing, index, module: wiring, nest, manager, stores, foundation } = NAMED;
-const LAYERS = Object.entries({ testing, index, module: wiring, nest, manager, core: CORE, stores, foundation }).map(
-  ([name, path]) => ({ name, path: `^${path}` }),
-);
-const NEST_LAYERS = LAYERS.slice(0, 4);
+const { cli, testing, index, module: wiring, nest, manager, stores, foundation } = NAMED;
+const LAYERS = Object.entries({
+  cli,
+  testing,
+  index,
+  module: wiring,
+  nest,
+  manager,
+  core: CORE,
+  stores,
+  foundation,
+}).map(([name, path]) => ({ name, path: `^${path}` }));
+const NEST_LAYERS = LAYERS.filter(({ name }) => ['testing', 'index', 'module', 'nest'].includes(name));
 /** @param {typeof LAYERS} layers */
 const pathsOf = (layers) => layers.map((layer) => layer.path);
 
