@@ -50,7 +50,7 @@ export class RedlockStore implements PrimaryStore {
     private readonly runtime: Runtime,
   ) {
     this.#group = new NodeGroup(nodes, terms.nodeTimeoutMs, runtime.clock);
-    if (nodes.every((node) => node.scan)) this.list = (query) => new Listing(this.#group).page(query);
+    if (nodes.every((node) => node.scan !== undefined)) this.list = (query) => new Listing(this.#group).page(query);
     const [lone] = nodes;
     if (nodes.length === 1 && lone?.turns) {
       const turns = (this.#turns = lone.turns);
