@@ -22,6 +22,7 @@ const WANTED = [
   'dist/esm/index.js',
   'dist/cjs/index.d.ts',
   'dist/esm/testing/index.d.ts',
+  'dist/esm/cli/main.js',
 ];
 
 /** nodenext is what `tsc -p .` of each uses. */
@@ -114,12 +115,30 @@ async function runJest(template, folder) {
 const tsc = (folder, ...args) => run(process.execPath, [TSC, ...args], folder);
 const node = (folder, script) => run(process.execPath, [script], folder);
 
+/** @param {string} folder @param {string[]} args */
+const cli = (folder, ...args) => run('npx', ['--no-install', 'nestjs-fenced-lock', ...args], folder);
+
+/** From inside of its own command it shows that the lock is held. */
+async function lockByCommand(folder) {
+  const redis = await startRedis();
+  try {
+    const place = ['--node', redis.url];
+    const output = await cli(folder, 'run', 'job:a', ...place, '--', 'npx', 'nestjs-fenced-lock', 'ls', ...place);
+    if (!/^job:a /m.test(output)) throw new Error(`it does not show its lock: ${output}`);
+    const after = await cli(folder, 'ls', ...place);
+    if (after !== 'No locks.\n') throw new Error(`it left something: ${after}`);
+  } finally {
+    await redis.stop();
+  }
+}
+
 async function useBare(folder, tarball) {
   const template = 'bare-esm';
   if (!(await check(`${template}: npm install, no optional package`, () => install(template, folder, tarball)))) return;
   await check(`${template}: loads and locks without them`, () => node(folder, 'without-peers.cjs'));
   await check(`${template}: compiles, library checks on`, () => run(process.execPath, [TSC, '-p', folder], root));
   await check(`${template}: runs`, () => node(folder, 'dist/main.js'));
+  await check(`${template}: has a command line`, () => cli(folder, '--help'));
 }
 
 async function useNest(template, folder, tarball) {
@@ -127,6 +146,7 @@ async function useNest(template, folder, tarball) {
   await check(`${template}: require and import give one copy`, () => node(folder, 'identity.cjs'));
   await check(`${template}: compiles, library checks on`, () => tsc(folder, '-p', '.'));
   await check(`${template}: runs`, () => node(folder, 'dist/main.js'));
+  await check(`${template}: has a command line, which locks`, () => lockByCommand(folder));
   for (const [resolution, module] of Object.entries(RESOLUTIONS[template])) {
     const options = ['-p', 'tsconfig.types.json', '--module', module, '--moduleResolution', resolution];
     await check(`${template}: types under ${resolution}`, () => tsc(folder, ...options));

@@ -34,6 +34,8 @@ export class ProcessGroup {
   readonly #ended: Promise<void>;
   #running = true;
   #end: Promise<void> | undefined;
+  /** Why it could not be run. */
+  failure: string | undefined;
 
   constructor(
     [program, ...args]: readonly string[],
@@ -44,7 +46,10 @@ export class ProcessGroup {
     this.#child = spawn(program!, args, { stdio: 'inherit', detached: HAS_GROUPS, env });
     if (this.#child.pid !== undefined) guard?.watch(this.#child.pid);
     const exit = new Promise<number>((resolve) => {
-      this.#child.once('error', (error: NodeJS.ErrnoException) => resolve(cannotRun(error)));
+      this.#child.once('error', (error: NodeJS.ErrnoException) => {
+        this.failure = error.message;
+        resolve(cannotRun(error));
+      });
       this.#child.once('exit', (code, signal) => resolve(code ?? EXIT.signal + constants.signals[signal!]));
     });
     this.#ended = exit.then(() => void (this.#running = false));

@@ -47,6 +47,7 @@ async function watch(lock: Lock, group: ProcessGroup, tell: (message: string) =>
   const code = await group.exited;
   lock.signal.removeEventListener('abort', end);
   await Promise.race([lock.release(), sleep(RELEASE_MS, undefined, { ref: false })]);
+  if (group.failure !== undefined) tell(`The command cannot be run: ${group.failure}`);
   if (ended) return EXIT.lost;
   // What the command says of itself wins.
   return lock.loss && code === EXIT.ok ? EXIT.lost : code;
