@@ -37,10 +37,10 @@ describe('What the command line shows of locks', () => {
   });
 
   it('is one lock with all that is known of it', () => {
-    const known = { locked: true, owner: 'web-1-7-0123456789/a-b', pod: 'web-1', pid: 7, since: ago(90_000) };
+    const known = { locked: true, owner: 'web-1-7-0123456789ab/a-b', pod: 'web-1', pid: 7, since: ago(90_000) };
     expect(details('a', { ...known, remainingMs: 20_000, fencingToken: 5, waiters: 0 }, NOW)).toBe(
       [
-        ['key       a', 'state     held', 'held by   web-1 (7)', 'owner     web-1-7-0123456789/a-b'],
+        ['key       a', 'state     held', 'held by   web-1 (7)', 'owner     web-1-7-0123456789ab/a-b'],
         ['since     2031-05-06T07:06:39.500Z (1m30s)', 'ttl left  20s', 'token     5', 'waiters   0', ''],
       ]
         .flat()
