@@ -41,6 +41,7 @@ const VIOLATIONS: Record<string, { imports: string; breaks: string }> = {
     breaks: 'imports-point-down-from-module',
   },
   'lib/index.ts': { imports: `export * from './testing/clock.js';`, breaks: 'imports-point-down-from-index' },
+  'lib/testing/locks.ts': { imports: `export * from '../cli/main.js';`, breaks: 'imports-point-down-from-testing' },
   'lib/testing/clock.ts': { imports: `import '@jest/globals';`, breaks: 'no-test-runner-in-lib' },
   'lib/waiters.ts': { imports: `import '@nestjs/common';`, breaks: 'only-nest-files-know-nest' },
   'lib/stores/redis/node.ts': {
@@ -53,6 +54,7 @@ const VIOLATIONS: Record<string, { imports: string; breaks: string }> = {
 };
 
 const HARMLESS: Record<string, string> = {
+  'lib/cli/main.ts': `export * from '../lock-exception.filter.js';`,
   'lib/ring-b.ts': `export * from './ring-a.js';`,
   'lib/lock-exception.filter.ts': `import '@nestjs/common';\nexport const a = 1;`,
   'lib/stores/redis/client.ts': `export * from '../../errors.js';\nexport const load = () => import('ioredis');`,
