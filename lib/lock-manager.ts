@@ -6,9 +6,9 @@ import type { HeldLock } from './held-lock.js';
 import { currentLock, findLock, runWithLock } from './lock-context.js';
 import { toHealth, type LockHealth } from './lock-health.js';
 import type { LockEventListener, LockEventName } from './lock-events.js';
-import { toInfo, toKeyQuery, type LockInfo, type LockPage, type LockQuery } from './lock-info.js';
 import { toKeys } from './lock-key.js';
 import { LockReporter } from './lock-reporter.js';
+import { LockViews } from './lock-views.js';
 import type { Lock } from './lock.js';
 import { toTerms, type LockDefaults, type LockOptions, type LockTerms, type WithLockOptions } from './lock.options.js';
 import { systemRuntime, type Runtime } from './runtime.js';
@@ -43,7 +43,7 @@ type SortedKeys = readonly [string, ...string[]];
 type Work<T> = (lock: Lock) => Promise<T> | T;
 
 /** Takes locks, hands them out and looks after them. One per store; inject it, or make one by hand outside of Nest. */
-export class LockManager {
+export class LockManager extends LockViews {
   /** That of `forRoot({ name })`, or `default`. */
   readonly name: string;
   readonly #events: EventHub;
@@ -57,10 +57,11 @@ export class LockManager {
 
   /** @throws LockOptionsError for defaults that are no valid lock options. */
   constructor(
-    private readonly store: LockStore,
+    store: LockStore,
     options: LockManagerOptions = {},
     private readonly runtime: Runtime = systemRuntime,
   ) {
+    super(store);
     this.#defaults = toTerms(options.defaults);
     this.#log = options.log;
     this.#tracer = options.tracer;
@@ -135,38 +136,6 @@ export class LockManager {
     return this.#events.on(name, listener);
   }
 
-  /** Whether anyone holds the key at this moment. By the time you read the answer it may be wrong: never decide by it to write. */
-  async isLocked(key: string): Promise<boolean> {
-    return (await this.inspect(key)).locked;
-  }
-
-  /** What the store knows about the key at this moment, and who holds it. @throws LockUnavailableError when it cannot tell. */
-  async inspect(key: string): Promise<LockInfo> {
-    if (!this.store.inspect) throw this.#cannot('inspect');
-    return toInfo(await this.store.inspect(toKeys(key)[0]));
-  }
-
-  /**
-   * The keys that anyone holds, page by page. It is for people and dashboards, and goes over all that the store remembers: not for hot paths. What is taken or comes free
-   * meanwhile may be in it or not, and a key may come twice.
-   * @throws LockOptionsError for bad input; LockUnavailableError when the store cannot tell.
-   */
-  async list(query: LockQuery = {}): Promise<LockPage> {
-    if (!this.store.list) throw this.#cannot('list');
-    const { keys, cursor } = await this.store.list(toKeyQuery(query));
-    return { locks: keys.map(toInfo), ...(cursor === undefined ? {} : { cursor }) };
-  }
-
-  /**
-   * Takes the key from whoever holds it; whoever waits gets it, with a higher token. The old holder is told by its next renewal (`LockLostError` with the reason 'taken'), or, if it
-   * does not renew, not before its ttl is over; until it has stopped, both are at work: only guarded writes keep them apart. Returns whether there was something to release.
-   * @throws LockUnavailableError when someone may still hold it.
-   */
-  async forceRelease(key: string): Promise<boolean> {
-    if (!this.store.forceRelease) throw this.#cannot('forceRelease');
-    return this.store.forceRelease(toKeys(key)[0]);
-  }
-
   /** How the store and the locks of this process are, at this moment. Never rejects. */
   async health(): Promise<LockHealth> {
     const late = [...this.#shutdown.held].filter((lock) => lock.isLate).length;
@@ -233,10 +202,6 @@ export class LockManager {
     }
     if (this.#shutdown.begun) throw new LockShutdownError(keys[0]);
     return undefined;
-  }
-
-  #cannot(verb: 'inspect' | 'list' | 'forceRelease'): LockOptionsError {
-    return new LockOptionsError('store', this.store, `it has no \`${verb}\`; use a store that has.`);
   }
 
   #queue(keys: SortedKeys, terms: LockTerms): Promise<HeldLock> {

@@ -1,7 +1,5 @@
 import { LockUnavailableError } from '../../errors.js';
 import type { Runtime } from '../../runtime.js';
-import type { Reachability } from '../reachability.js';
-import type { NodeHealth } from '../store-health.js';
 import type { StoreContext } from '../store-source.js';
 import { Asking, ended } from './asking.js';
 import { FenceCleaning } from './fence-cleaning.js';
@@ -40,7 +38,7 @@ export class AdvisoryLocks {
   readonly held: HeldKeys;
   readonly free = new FreeChannel();
   readonly #name: string;
-  readonly #keeper: SessionKeeper;
+  readonly keeper: SessionKeeper;
   readonly #asking = new Asking();
   #idleLimitMs: number;
 
@@ -55,7 +53,7 @@ export class AdvisoryLocks {
     this.#idleLimitMs = idleLimitMs(settings, context.ttlMs);
     this.held = new HeldKeys(runtime, (held) => this.#expired(held));
     const cleaning = new FenceCleaning(runtime);
-    this.#keeper = new SessionKeeper(
+    this.keeper = new SessionKeeper(
       this.#name,
       () => new Session(create(), settings, runtime),
       (session) =>
@@ -84,26 +82,14 @@ export class AdvisoryLocks {
     );
   }
 
-  open(): Promise<void> {
-    return this.#keeper.open();
-  }
-
   close(): Promise<void> {
-    return this.#keeper.close(GOODBYE_MS);
-  }
-
-  get reachability(): Reachability {
-    return this.#keeper.reachability;
-  }
-
-  check(): Promise<NodeHealth> {
-    return this.#keeper.check();
+    return this.keeper.close(GOODBYE_MS);
   }
 
   /** @throws LockUnavailableError */
   session(key: string): Session {
     try {
-      return this.#keeper.session;
+      return this.keeper.session;
     } catch (error) {
       throw this.#unavailable(key, error);
     }
@@ -112,20 +98,16 @@ export class AdvisoryLocks {
   /** @throws LockUnavailableError with what the server said, or with what became of the connection. */
   async ask(key: string, statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]> {
     const session = this.session(key);
-    try {
-      const rows = await session.ask(statement, values);
-      // Its answer and the end of the connection may come in one packet.
-      if (session.lost) throw session.lost;
-      return rows;
-    } catch (error) {
-      throw this.#unavailable(key, error);
-    }
+    const rows = await this.or(key, session.ask(statement, values));
+    // Its answer and the end of the connection may come in one packet.
+    if (session.lost) throw this.#unavailable(key, session.lost);
+    return rows;
   }
 
   /** For what belongs to no key. Rejects with the name of the server and the reason. */
   async query<T>(ask: (session: Session) => Promise<T>): Promise<T> {
     try {
-      return await ask(this.#keeper.session);
+      return await ask(this.keeper.session);
     } catch (error) {
       throw new Error(`${this.#name}: ${(error as Error).message}`, { cause: error });
     }

@@ -40,7 +40,7 @@ export class PostgresStore implements FallbackStore {
    * @throws LockOptionsError when the server answers that it cannot work.
    */
   open(): Promise<void> {
-    return this.#locks.open();
+    return this.#locks.keeper.open();
   }
 
   async acquire(key: string, owner: string, ttlMs: number): Promise<AcquireResult> {
@@ -92,11 +92,11 @@ export class PostgresStore implements FallbackStore {
   }
 
   async check(): Promise<StoreHealth> {
-    return ofNodes([await this.#locks.check()], 1);
+    return ofNodes([await this.#locks.keeper.check()], 1);
   }
 
   observe(observer: StoreObserver): () => void {
-    return this.#locks.reachability.observe(observer);
+    return this.#locks.keeper.reachability.observe(observer);
   }
 
   async close(): Promise<void> {
