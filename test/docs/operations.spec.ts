@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
+import { metrics } from '@opentelemetry/api';
 import { DistributedLockModule, LockManager, LockOptionsError, MemoryStore } from 'nestjs-fenced-lock';
 import { ManualRuntime } from 'nestjs-fenced-lock/testing';
 import { LockMetrics } from '../../lib/telemetry/lock-metrics.js';
 import type { Meter } from '../../lib/telemetry/otel.js';
+import { freePort } from '../support/free-port.js';
 import { steal } from '../support/manual-locks.js';
 import { propertyReader, root, typeErrors } from './compiler.js';
 import { tables } from './markdown.js';
@@ -69,6 +71,32 @@ describe('the page on operating', () => {
       'a: taken after 3000 ms',
     ]);
     await module.close();
+  });
+
+  it('shows how to have the metrics in Prometheus', async () => {
+    type Exporter = { shutdown(): Promise<void> };
+    const { exportMetrics } = await snippets
+      .claim('function exportMetrics')
+      .load<{ exportMetrics(port: number, host: string): Promise<Exporter> }>();
+    const port = await freePort();
+    const exporter = await exportMetrics(port, '127.0.0.1');
+    const app = await Test.createTestingModule({
+      imports: [DistributedLockModule.forRoot({ store: new MemoryStore(), telemetry: true })],
+    }).compile();
+    const locks = app.get(LockManager);
+    for (let order = 0; order < 10_000; order++) {
+      await locks.withLock(`order:${order}`, { label: 'order:{0}' }, () => undefined);
+    }
+    const kept = await Promise.all(['a', 'b', 'c'].map((key) => locks.acquire(key, { label: 'order:{0}' })));
+    const answer = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const labels = 'lock_manager="default",lock_label="order:\\{0\\}"';
+    expect(answer).toMatch(new RegExp(`^lock_attempts_total\\{${labels},lock_outcome="granted".*\\} 10003`, 'm'));
+    expect(answer).toMatch(new RegExp(`^lock_held\\{${labels}.*\\} 3`, 'm'));
+    expect(answer.split('\n').filter((line) => /^lock_(attempts_total|held)\{/.test(line))).toHaveLength(2);
+    await Promise.all(kept.map((lock) => lock.release()));
+    await app.close();
+    await exporter.shutdown();
+    metrics.disable();
   });
 
   it('shows a health check', async () => {
