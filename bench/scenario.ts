@@ -13,8 +13,6 @@ export interface Scenario {
   readonly targets?: readonly Target[];
   /** Whether it differs from another only in counts or nodes: `--smoke` leaves it out, unless `--only` asks for it. */
   readonly alike?: boolean;
-  /** Whether its figures are not on the page, since it was not measured on a machine quiet enough. */
-  readonly unprinted?: true;
   /** Loads the code with `import()`, so that who only wants the list does not run it. */
   readonly run: (setting: Setting) => Promise<Table>;
 }

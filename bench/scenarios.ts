@@ -134,7 +134,6 @@ function renewal(locks: number, mostScripts?: number): Scenario {
   return {
     name: `renewal-${locks}`,
     alike: locks > 1000,
-    unprinted: true,
     targets: Object.entries(most).map(([column, figure]) => ({ row: 'nestjs-fenced-lock', column, most: figure })),
     run: async (setting) => (await import('./renewal/renewal.js')).renewal(setting, locks),
   };
