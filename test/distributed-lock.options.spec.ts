@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { systemRuntime } from '../lib/runtime.js';
 import { toSettings } from '../lib/distributed-lock.options.js';
 import { LockOptionsError } from '../lib/errors.js';
 import { MemoryStore } from '../lib/stores/memory.store.js';
@@ -14,6 +15,8 @@ describe('module options', () => {
       nodeTimeout: undefined,
       quarantine: undefined,
       shutdownTimeoutMs: undefined,
+      telemetry: false,
+      runtime: systemRuntime,
     });
   });
 
@@ -107,6 +110,7 @@ describe('module options', () => {
     ['a time-out without a unit', { nodeTimeout: '50' }],
     ['a time-out of 0', { nodeTimeout: 0 }],
     ['a negative quarantine', { quarantine: -1 }],
+    ['telemetry that is neither on nor off', { telemetry: 'on' }],
     ['an endless shutdown', { shutdownTimeout: Number.POSITIVE_INFINITY }],
   ])('refuse %s', (_, options) => {
     expect(() => toSettings(options as never)).toThrow(LockOptionsError);
