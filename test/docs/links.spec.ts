@@ -5,7 +5,14 @@ import { root } from './compiler.js';
 import { anchors, codeBlocks, relativeLinks, tables } from './markdown.js';
 
 const docs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
-const documents = ['README.md', 'CHANGELOG.md', 'sample/README.md', ...docs.map((name) => `docs/${name}`)];
+const documents = [
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'sample/README.md',
+  ...docs.map((name) => `docs/${name}`),
+];
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 function isDead(document: string, link: string): boolean {
