@@ -58,12 +58,7 @@ export class Listing {
       progress.missed.push(progress.node);
       toNextNode(progress);
       if (nodes.length - progress.missed.length >= quorum) return undefined;
-      const reasons = this.#failures.map((failure) => `${failure.node}: ${failure.reason}`).join('; ');
-      throw new LockUnavailableError(
-        prefix,
-        this.#failures,
-        `Locks could not be listed: ${reasons}. Check these nodes.`,
-      );
+      throw unlisted(prefix, this.#failures);
     }
   }
 
@@ -86,7 +81,15 @@ export class Listing {
   }
 
   #look(keys: readonly string[]): Promise<Sight[]> {
-    return Promise.all(keys.map((key) => new Survey(this.group, key).ask(this.group.nodes)));
+    return Promise.all(keys.map((key) => this.#lookAt(key)));
+  }
+
+  /** A key that the scan found, and of which then too few nodes tell anything, has not come free for that. */
+  async #lookAt(key: string): Promise<Sight> {
+    const survey = new Survey(this.group, key);
+    const sight = await survey.ask(this.group.nodes);
+    if (sight.taken.length > 0 || sight.certain) return sight;
+    throw unlisted(key, survey.failures);
   }
 
   /** Not if it has come free since, or was found on an earlier node. */
@@ -96,6 +99,11 @@ export class Listing {
     );
     return first >= node;
   }
+}
+
+function unlisted(about: string, failures: readonly NodeFailure[]): LockUnavailableError {
+  const reasons = failures.map(({ node, reason }) => `${node}: ${reason}`).join('; ');
+  return new LockUnavailableError(about, failures, `Locks could not be listed: ${reasons}. Check these nodes.`);
 }
 
 function toNextNode(progress: Progress): void {
