@@ -111,6 +111,7 @@ describe('Locks in Postgres', () => {
   it('use prepared statements, and one short query for all renewals of a tick', async () => {
     const store = await lab.open({ heartbeat: '20s' });
     const keys = ['p1', 'p2', 'p3'];
+    await store.inspect('p1'); // by then all that a new session is told has been said
     const log = await lab.logFromNow();
     for (const key of keys) await store.acquire(key, 'o', TTL_MS);
     expect(await Promise.all(keys.map((key) => store.renew(key, 'o', TTL_MS)))).toEqual([true, true, true]);
