@@ -214,6 +214,18 @@ describe('The checker of histories against a fenced mutex', () => {
     for (const [, history] of GOOD) expect(violations([...history].reverse(), TERMS)).toEqual([]);
   });
 
+  it('takes a killed process for a holder until then, and not for longer', () => {
+    const killed = { ...TERMS, killedAt: { pa: 40 } };
+    expect(violations([granted('a', 0, 1, 5), granted('b', 45, 46, 6)], killed)).toEqual([]);
+    expect(violations([granted('a', 0, 1, 5), renewed('a', 30, 31), granted('b', 41, 42, 6)], killed)).toEqual([]);
+    for (const history of [
+      [granted('a', 0, 1, 5), granted('b', 30, 31, 6)],
+      [granted('b', 0, 1, 5), granted('a', 20, 21, 6)],
+    ]) {
+      expect(violations(history, killed).join()).toContain('two holders');
+    }
+  });
+
   it('lets a store that may forget say so early, but not let another in', () => {
     const forgetful = { ...TERMS, forgetful: true };
     expect(violations([granted('a', 0, 1, 5), renewed('a', 50, 51, 'no')], forgetful)).toEqual([]);

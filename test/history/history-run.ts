@@ -49,7 +49,7 @@ export async function record(name: StoreName, forMs: number, seed: number): Prom
     for (let index = 0; index < WORKERS; index++) {
       const terms: WorkerTerms = {
         ...place.terms,
-        name: `p${index + 1}`,
+        name: nameOf(index),
         keys: KEYS,
         ttlMs: TTL_MS,
         seed: seed + index,
@@ -70,17 +70,24 @@ export async function record(name: StoreName, forMs: number, seed: number): Prom
       await sleep(random.between(0, random.pick([50, 1.5 * TTL_MS])));
       frozen.thaw();
     }
+    const killedAt = { [nameOf(0)]: nowMs() };
     await workers[0]!.kill();
-    const endedAt = Number(process.hrtime.bigint()) / 1e6;
+    const endedAt = nowMs();
     // The others go on for a while without it.
     await Promise.race([sleep(2 * TTL_MS), Promise.all(others)]);
     for (const worker of workers.slice(1)) worker.send('stop');
     await Promise.all(others);
     const history = recorders.flatMap((recorder) => recorder.history(endedAt));
-    const terms = { validity, freedAfterMs: FREED_AFTER_MS, forgetful: false };
+    const terms = { validity, freedAfterMs: FREED_AFTER_MS, forgetful: false, killedAt };
     return { history, violations: violations(history, terms), faults };
   } finally {
     await Promise.all(workers.map((worker) => worker.kill()));
     await place.stop();
   }
+}
+
+const nameOf = (worker: number): string => `p${worker + 1}`;
+
+function nowMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
 }

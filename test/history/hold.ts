@@ -86,8 +86,8 @@ export class Hold {
     this.goneBy = Math.min(this.goneBy, at);
   }
 
-  #leaseEnd({ invokedAt, ttlMs }: Operation): number {
-    return invokedAt + this.terms.validity(ttlMs);
+  #leaseEnd({ process, invokedAt, ttlMs }: Operation): number {
+    return Math.min(invokedAt + this.terms.validity(ttlMs), this.terms.killedAt?.[process] ?? Infinity);
   }
 
   #latestEnd({ answeredAt, ttlMs }: Operation): number {

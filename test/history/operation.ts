@@ -26,4 +26,6 @@ export interface MutexTerms {
   readonly freedAfterMs: number;
   /** Whether a store may forget a lock before its time: then a holder may be told so. No other may be let in all the same. */
   readonly forgetful: boolean;
+  /** When processes were killed, read before that was done. A dead one holds nothing: a store that notices its end may let another in at once. */
+  readonly killedAt?: Readonly<Record<string, number>>;
 }
