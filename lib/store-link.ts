@@ -1,6 +1,7 @@
 import type { HeldLock, LockLink } from './held-lock.js';
 import { together } from './stores/joint-answer.js';
 import type { LockStore } from './stores/lock-store.js';
+import { settle } from './stores/settle.js';
 
 /** How locks reach the store that has them. */
 export class StoreLink implements LockLink {
@@ -46,9 +47,9 @@ export class StoreLink implements LockLink {
 
   #renewAlone(lock: HeldLock): void {
     const { keys, owner, ttlMs } = lock;
-    ask(keys, (key) => this.store.renew(key, owner, ttlMs)).then(
-      (ours) => lock.renewed(ours),
-      (error: unknown) => lock.unclear(error),
+    settle(
+      lock,
+      ask(keys, (key) => this.store.renew(key, owner, ttlMs)),
     );
   }
 

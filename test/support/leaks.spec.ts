@@ -29,6 +29,27 @@ describe('TimerWatch', () => {
   });
 });
 
+describe('A timer that was set before the watch began', () => {
+  it('is not counted, nor is what it sets, over and over', async () => {
+    let rounds = 0;
+    let cancel: () => void = () => undefined;
+    const again = (): void => {
+      rounds++;
+      const timer = setTimeout(again, 1);
+      cancel = () => clearTimeout(timer);
+    };
+    again();
+    const watch = new TimerWatch();
+    await eventually(() => expect(rounds).toBeGreaterThan(3));
+    expect(await watch.active('leaks.spec')).toEqual([]);
+    const own = setTimeout(() => undefined, 60_000);
+    expect(await watch.active('leaks.spec')).toHaveLength(1);
+    clearTimeout(own);
+    cancel();
+    watch.stop();
+  });
+});
+
 describe('eventually', () => {
   it('returns what the assertion returned once it holds', async () => {
     let calls = 0;

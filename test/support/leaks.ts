@@ -1,22 +1,31 @@
-import { createHook, type AsyncHook } from 'node:async_hooks';
+import { AsyncResource, createHook, executionAsyncId, executionAsyncResource, type AsyncHook } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 
 /**
  * Sees every timer set in this process after its creation, also unref'd ones, which keep no process alive and which
- * `process.getActiveResourcesInfo()` therefore does not report. Timers of the test runner are not counted.
+ * `process.getActiveResourcesInfo()` therefore does not report. Timers of the test runner are not counted, nor what timers set that were there before: one file of tests
+ * may leave a lock to its ttl, and the next runs in the same process.
  */
 export class TimerWatch {
   private readonly alive = new Map<number, string>();
+  /** What earlier timers, or what they set off, brought about. */
+  private readonly foreign = new Set<number>();
+  private readonly begunAt = new AsyncResource('TimerWatch').asyncId();
   private readonly hook: AsyncHook;
 
   constructor() {
     this.hook = createHook({
       init: (id, type) => {
-        if (type !== 'Timeout') return;
-        const stack = callStack();
-        if (!/node_modules\/(@jest|jest-)/.test(stack[0] ?? '')) this.alive.set(id, stack.join('\n'));
+        if (this.isForeign()) this.foreign.add(id);
+        else if (type === 'Timeout') {
+          const stack = callStack();
+          if (!/node_modules\/(@jest|jest-)/.test(stack[0] ?? '')) this.alive.set(id, stack.join('\n'));
+        }
       },
-      destroy: (id) => void this.alive.delete(id),
+      destroy: (id) => {
+        this.alive.delete(id);
+        this.foreign.delete(id);
+      },
     }).enable();
   }
 
@@ -29,6 +38,12 @@ export class TimerWatch {
 
   stop(): void {
     this.hook.disable();
+  }
+
+  private isForeign(): boolean {
+    const by = executionAsyncId();
+    if (this.foreign.has(by)) return true;
+    return by < this.begunAt && executionAsyncResource().constructor?.name === 'Timeout';
   }
 }
 

@@ -132,7 +132,7 @@ describe('The metrics of a manager', () => {
   it('of two managers do not mix', async () => {
     const other = new LockManager(new MemoryStore(), { name: 'billing' });
     new LockMetrics(other, provider.getMeter('test'));
-    await other.acquire('a');
+    await using _ = await other.acquire('a');
     await locks.acquire('a');
     await locks.acquire('b');
     const counts = (await read())

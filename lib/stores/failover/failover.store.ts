@@ -11,6 +11,7 @@ import { Holds } from './holds.js';
 import { listBoth } from './joint-listing.js';
 import type { PrimaryStore } from './primary-store.js';
 import { undecided } from './undecided.js';
+import { settle } from '../settle.js';
 
 /** The row changes rarely: an attempt that finds it changed this often gives up. */
 const MOST_CHANGES = 3;
@@ -65,10 +66,7 @@ export class FailoverStore implements LockStore {
         this.#holds.prolong(hold, ttlMs);
         onRedis.push(lease);
       } else {
-        this.renew(key, owner, ttlMs).then(
-          (ours) => lease.renewed(ours),
-          (error: unknown) => lease.unclear(error),
-        );
+        settle(lease, this.renew(key, owner, ttlMs));
       }
     }
     if (onRedis.length > 0) this.redis.renewAll!(onRedis, ttlMs);

@@ -1,8 +1,6 @@
 import type { Clock } from '../../runtime.js';
 import type { NodeHealth } from '../store-health.js';
-import type { Asker, LockNode, NodeReply, NodeRequest } from './lock-node.js';
-
-const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
+import { MARK, type Asker, type LockNode, type NodeReply } from './lock-node.js';
 
 /** One question to one node: whether it answers, how fast, and whether it is in quarantine. It is asked also while it counts as out. */
 export class Checkup implements Asker {

@@ -18,6 +18,9 @@ export interface NodeRequest {
   readonly place?: string;
 }
 
+/** Asks for nothing but an answer; with a quarantine, for how long that still lasts. */
+export const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
+
 export type NodeReply =
   /** Done. The value is the fence after an acquire or a renew. */
   | { readonly status: 'yes'; readonly value: number; readonly state?: NodeLockState }

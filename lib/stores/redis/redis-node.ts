@@ -3,7 +3,15 @@ import { Channels } from './channels.js';
 import { Debts } from './debts.js';
 import { Flight, type Awaited, type Pending } from './flight.js';
 import { KeyScan } from './key-scan.js';
-import type { Asker, LockNode, NodeRenewals, NodeRequest, NodeScan, RenewalAsker } from './lock-node.js';
+import {
+  MARK,
+  type Asker,
+  type LockNode,
+  type NodeRenewals,
+  type NodeRequest,
+  type NodeScan,
+  type RenewalAsker,
+} from './lock-node.js';
 import { FreeChannel, type Told } from './free-channel.js';
 import { NOBODY } from './node-group.js';
 import { LockScripts, type ScriptCall } from './lock-scripts.js';
@@ -27,7 +35,6 @@ export interface RedisNodeTerms {
 /** A node that leaves this many scripts unanswered gets no more until it answers, even if it is needed: what is sent to it only piles up. */
 const MOST_OVERDUE = 64;
 const CLOSE_MS = 500;
-const MARK: NodeRequest = { verb: 'mark', key: '', owner: '', ms: 0, token: 0 };
 
 /** One Redis: its connection, what is asked of it, and what it says. */
 export class RedisNode implements LockNode {

@@ -14,6 +14,7 @@ import type { LockNode, NodeRequest, TurnEar } from './lock-node.js';
 import { NodeGroup } from './node-group.js';
 import { RenewalRound } from './renewal-round.js';
 import { look } from './survey.js';
+import { settle } from '../settle.js';
 
 export interface RedlockTerms {
   /** How long one node may take to answer, in ms; never more than a third of the ttl. */
@@ -86,10 +87,7 @@ export class RedlockStore implements PrimaryStore {
       return;
     }
     for (const lease of leases) {
-      alone(lease).then(
-        (ours) => lease.renewed(ours),
-        (error: unknown) => lease.unclear(error),
-      );
+      settle(lease, alone(lease));
     }
   }
 

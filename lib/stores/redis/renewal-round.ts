@@ -3,6 +3,7 @@ import type { Lease } from '../lock-store.js';
 import { fenceName, lockName } from './key-names.js';
 import type { LockNode, NodeRenewals, RenewalAsker } from './lock-node.js';
 import type { NodeGroup } from './node-group.js';
+import { settle } from '../settle.js';
 
 /** A fence outlives its lock by a day, so it need not be touched with each renewal: that would cost as much again. */
 const FENCE_EVERY_MS = 3_600_000;
@@ -60,10 +61,7 @@ export class RenewalRound implements RenewalAsker {
       const lease = this.leases[place]!;
       if (!this.#refused.has(place)) lease.renewed(true);
       else {
-        this.#alone(lease).then(
-          (ours) => lease.renewed(ours),
-          (error: unknown) => lease.unclear(error),
-        );
+        settle(lease, this.#alone(lease));
       }
     }
   }
