@@ -26,6 +26,8 @@ export type ReleaseOutcome = 'released' | 'free' | 'moved';
 const LEAST_PAUSE_MS = 1000;
 /** Reading takes a fifth of the time at most, however many locks there are. */
 const PAUSE_PER_READING = 4;
+/** Those who watch take longer silence for a broken stream. */
+const MOST_PAUSE_MS = 20_000;
 const HEALTH_EVERY_MS = 3000;
 
 /** What the dashboard shows, kept up to date while anybody looks. One reading of the locks serves all who watch. */
@@ -111,7 +113,8 @@ export class LockBoard {
       this.#isReading = false;
     }
     this.#tell();
-    this.#readIn(Math.max(LEAST_PAUSE_MS, PAUSE_PER_READING * (clock.monotonic() - startedAt)));
+    const pauseMs = PAUSE_PER_READING * (clock.monotonic() - startedAt);
+    this.#readIn(Math.max(LEAST_PAUSE_MS, Math.min(pauseMs, MOST_PAUSE_MS)));
   }
 
   #readIn(ms: number): void {

@@ -2,7 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import { HoldHistory } from '../../lib/dashboard/hold-history.js';
 import type { Hold } from '../../lib/dashboard/protocol.js';
 
-const hold = (more: Partial<Hold> = {}): Hold => ({ key: 'a', pod: 'p', token: 1, from: 0, to: 10, end: 'ended', ...more });
+const hold = (more: Partial<Hold> = {}): Hold => ({
+  key: 'a',
+  pod: 'p',
+  token: 1,
+  from: 0,
+  to: 10,
+  end: 'ended',
+  ...more,
+});
 const endsOf = (history: HoldHistory): string[] => history.since(0).map(({ end }) => end);
 
 describe('The history of holds', () => {

@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { LockManager, LockUnavailableError, type LockStore, type MemoryStore, type StoreObserver } from 'nestjs-fenced-lock';
+import {
+  LockManager,
+  LockUnavailableError,
+  type LockStore,
+  type MemoryStore,
+  type StoreObserver,
+} from 'nestjs-fenced-lock';
 import { LockBoard } from '../../lib/dashboard/lock-board.js';
 import type { LockRow } from '../../lib/dashboard/protocol.js';
 import { altered, manualLocks, steal } from '../support/manual-locks.js';
@@ -24,7 +30,10 @@ function watched(memory: MemoryStore): LockStore {
       if (checkError) throw checkError;
       return { status: health, nodes: [{ node: 'a:6379', state: health }] };
     },
-    observe: (given) => (observer = given),
+    observe: (given) => {
+      observer = given;
+      return () => undefined;
+    },
   });
 }
 
@@ -131,7 +140,11 @@ describe('The board', () => {
     const viewer = await watch();
     listError = new LockUnavailableError('', [{ node: 'a:6379', reason: 'timeout' }]);
     await world.runtime.advance(2000);
-    expect(viewer.updates.at(-1)).toMatchObject({ trouble: expect.stringContaining('a:6379: timeout'), set: [], gone: [] });
+    expect(viewer.updates.at(-1)).toMatchObject({
+      trouble: expect.stringContaining('a:6379: timeout'),
+      set: [],
+      gone: [],
+    });
     expect(logged).toHaveLength(1);
     listError = undefined;
     await world.runtime.advance(1000);

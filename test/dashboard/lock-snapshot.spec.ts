@@ -18,7 +18,10 @@ describe('A reading of the locks', () => {
     const limits: number[] = [];
     const list = async ({ limit = 0 }: LockQuery): Promise<LockPage> => {
       limits.push(limit);
-      return { locks: Array.from({ length: limit }, (_, index) => ({ key: `${index}`, locked: true })), cursor: 'more' };
+      return {
+        locks: Array.from({ length: limit }, (_, index) => ({ key: `${index}`, locked: true })),
+        cursor: 'more',
+      };
     };
     const { truncated } = await readLocks({ list }, runtime.clock, 2500);
     expect(limits).toEqual([1000, 1000, 500]);

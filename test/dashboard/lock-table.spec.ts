@@ -157,9 +157,15 @@ describe('The table of locks', () => {
   it('remembers a bounded number of keys that came free, and shows all to who is further behind', () => {
     read(0, [lock('first')]);
     const known = table.version;
-    read(1000, Array.from({ length: 6000 }, (_, index) => lock(`a${index}`)));
+    read(
+      1000,
+      Array.from({ length: 6000 }, (_, index) => lock(`a${index}`)),
+    );
     const later = table.version;
-    read(1000, Array.from({ length: 6000 }, (_, index) => lock(`b${index}`)));
+    read(
+      1000,
+      Array.from({ length: 6000 }, (_, index) => lock(`b${index}`)),
+    );
     expect(table.changesSince(later).gone).toHaveLength(6000);
     expect(table.changesSince(later)).not.toHaveProperty('full');
     read(1000, []);

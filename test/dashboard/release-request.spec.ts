@@ -23,7 +23,10 @@ describe('A request to release', () => {
     ['what is no browser', {}],
     ['the page itself', { 'sec-fetch-site': 'same-origin', origin: 'https://admin.example:8443' }],
     ['the page itself, in a browser that names only the origin', { origin: 'http://admin.example:8443' }],
-    ['the page itself, behind a proxy that renames the host', { 'sec-fetch-site': 'same-origin', origin: 'https://locks.example' }],
+    [
+      'the page itself, behind a proxy that renames the host',
+      { 'sec-fetch-site': 'same-origin', origin: 'https://locks.example' },
+    ],
     ['a host in other letters', { origin: 'https://admin.example:8443', host: 'Admin.Example:8443' }],
     ['JSON with a character set', { 'content-type': 'application/json; charset=utf-8' }],
   ])('is taken from %s', (_, more) => {
@@ -51,12 +54,19 @@ describe('A request to release', () => {
     expect(statusOf({ headers: { ...headers, ...more }, body })).toBe(status);
   });
 
-  it.each([[undefined], [null], ['job'], [{}], [{ key: 5 }], [{ key: '' }], [{ key: 'x'.repeat(513) }], [{ key: ['a'] }], [{ key: 'a', id: 5 }]])(
-    'is not taken with the body %j',
-    (wrong) => {
-      expect(statusOf({ headers, body: wrong })).toBe(400);
-    },
-  );
+  it.each([
+    [undefined],
+    [null],
+    ['job'],
+    [{}],
+    [{ key: 5 }],
+    [{ key: '' }],
+    [{ key: 'x'.repeat(513) }],
+    [{ key: ['a'] }],
+    [{ key: 'a', id: 5 }],
+  ])('is not taken with the body %j', (wrong) => {
+    expect(statusOf({ headers, body: wrong })).toBe(400);
+  });
 
   it('has room for every key there can be', () => {
     const longest = JSON.stringify({ key: '\u0001'.repeat(512), id: '12345678' });

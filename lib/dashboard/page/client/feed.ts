@@ -9,8 +9,8 @@ export function createFeed(
   onStatus: (status: 'live' | 'lost' | 'paused') => void,
 ) {
   const RETRY_MS = 2000;
-  /** The server says something every second or two, or as long as reading takes. */
-  const SILENCE_MS = 15_000;
+  /** The server says something every second, or, where reading takes long, every 25. */
+  const SILENCE_MS = 45_000;
   const HIDDEN_MS = 30_000;
   const CLOSED = 2;
 
