@@ -4,6 +4,7 @@ import {
   Get,
   HttpCode,
   Inject,
+  MethodNotAllowedException,
   NotImplementedException,
   Post,
   Req,
@@ -20,7 +21,7 @@ import { LockOptionsError, LockUnavailableError } from '../errors.js';
 import { LockBoard } from './lock-board.js';
 import type { DashboardSettings } from './lock-dashboard.options.js';
 import { dashboardPage, pageHeaders } from './page/page.js';
-import { toReleaseOrder, type ReleaseRequest } from './release-request.js';
+import { toReleaseOrder, type DashboardRequest } from './release-request.js';
 import { isSameOrigin } from './same-origin.js';
 
 /** What is used of a response: Express hands out Node's own, Fastify has it in `raw`. */
@@ -42,9 +43,11 @@ export class DashboardRoutes {
   }
 
   @Get('events')
-  events(@Req() request: ReleaseRequest, @Res() response: AnyResponse): void {
+  events(@Req() request: DashboardRequest, @Res() response: AnyResponse): void {
     // Even where CORS lets other sites read what this application answers.
     if (!isSameOrigin(request.headers)) throw new ForbiddenException('For the page of the dashboard only.');
+    // Express would answer with a stream that has no end, and no content.
+    if (request.method === 'HEAD') throw new MethodNotAllowedException();
     if (!this.board.isOpen) throw new ServiceUnavailableException('Nobody else can watch at the moment.');
     if ('hijack' in response) response.hijack();
     this.board.watch('raw' in response ? response.raw : response);
@@ -61,7 +64,7 @@ export class DashboardRoutes {
 export class ReleasingRoutes extends DashboardRoutes {
   @Post('release')
   @HttpCode(200)
-  async release(@Req() request: ReleaseRequest, @Res() response: AnyResponse): Promise<void> {
+  async release(@Req() request: DashboardRequest, @Res() response: AnyResponse): Promise<void> {
     const order = toReleaseOrder(request);
     try {
       const outcome = await this.board.release(order);

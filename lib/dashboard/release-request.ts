@@ -11,7 +11,8 @@ import { toKeys } from '../lock-key.js';
 import { isSameOrigin } from './same-origin.js';
 
 /** What is used of a request, of Express as of Fastify. */
-export interface ReleaseRequest {
+export interface DashboardRequest {
+  readonly method?: string;
   readonly headers: IncomingHttpHeaders;
   readonly body?: unknown;
 }
@@ -30,7 +31,7 @@ const LONGEST_BODY = 4096;
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 
 /** What is to be released. @throws HttpException for what did not come from the dashboard's own page, or is malformed. */
-export function toReleaseOrder({ headers, body }: ReleaseRequest): ReleaseOrder {
+export function toReleaseOrder({ headers, body }: DashboardRequest): ReleaseOrder {
   if (!isSameOrigin(headers)) throw new ForbiddenException('Locks are released from the dashboard itself only.');
   if (headers[RELEASE_HEADER] !== RELEASE_HEADER_VALUE) {
     throw new ForbiddenException(`Send the header ${RELEASE_HEADER}: ${RELEASE_HEADER_VALUE}.`);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { HttpException } from '@nestjs/common';
-import { toReleaseOrder, type ReleaseRequest } from '../../lib/dashboard/release-request.js';
+import { toReleaseOrder, type DashboardRequest } from '../../lib/dashboard/release-request.js';
 
 const body = { key: 'job:billing' };
 const headers = {
@@ -10,7 +10,7 @@ const headers = {
   'x-lock-dashboard': 'release',
 };
 
-function statusOf(request: ReleaseRequest): number | string {
+function statusOf(request: DashboardRequest): number | string {
   try {
     return toReleaseOrder(request).key;
   } catch (error) {

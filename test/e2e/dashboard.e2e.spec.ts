@@ -140,6 +140,11 @@ describe.each([
     }
   });
 
+  it('streams nothing to who asks for the head of it', async () => {
+    const response = await fetch(`${url}/locks/events`, { method: 'HEAD', headers: admin });
+    expect(response.ok).toBe(false);
+  });
+
   it('shows the manager it is of', async () => {
     const stream = await UpdateStream.open(`${url}/ops/billing/events`, admin);
     expect(await stream.until(({ full }) => full)).toMatchObject({ about: { manager: 'billing' }, set: [] });

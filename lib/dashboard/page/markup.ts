@@ -49,7 +49,7 @@ export const pageMarkup = `<header class="top">
       </div>
       <div id="grid" role="grid" aria-labelledby="locks-title" aria-describedby="grid-help" aria-rowcount="1" aria-colcount="6">
         <div role="rowgroup" class="grid-head"><div role="row" class="row" aria-rowindex="1">${columnHeaders}</div></div>
-        <div id="viewport" role="presentation" class="viewport" tabindex="-1"><div id="canvas" role="rowgroup" class="canvas"></div></div>
+        <div id="viewport" role="none" class="viewport"><div id="canvas" role="rowgroup" class="canvas"></div></div>
       </div>
       <p id="grid-help" class="unseen">Arrow keys move between locks, Enter opens one.</p>
       <p id="empty" class="dim note">Reading the locks …</p>

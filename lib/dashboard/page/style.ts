@@ -42,7 +42,7 @@ main { padding: 16px 20px 40px; max-width: 1500px; margin: 0 auto; display: grid
 .bar-top { display: flex; flex-wrap: wrap; align-items: center; gap: 8px 12px; padding: 12px 14px; } #search { margin-left: auto; width: 240px; }
 .grid-head { border-block: 1px solid var(--line); background: var(--ground); padding-right: 12px; }
 .grid-head .row { display: grid; } .grid-head button { border: 0; background: none; padding: 4px 0; min-height: 30px; color: var(--dim); font-size: 12px; font-weight: 600; }
-[aria-sort="ascending"] button::after { content: " ↑"; } [aria-sort="descending"] button::after { content: " ↓"; }
+[aria-sort="ascending"] button::after { content: " ↑"; content: " ↑" / ""; } [aria-sort="descending"] button::after { content: " ↓"; content: " ↓" / ""; }
 .viewport { height: min(60vh, 560px); overflow-y: auto; overflow-x: hidden; overscroll-behavior: contain; scrollbar-gutter: stable; position: relative; }
 .canvas { position: relative; }
 .row { grid-template-columns: minmax(0, 3fr) minmax(0, 2fr) 90px 150px 150px 64px; gap: 0 12px; align-items: center; padding: 0 14px; }

@@ -70,13 +70,11 @@ export class PodProcess {
     return (await this.#next('lost', key)).reason;
   }
 
-  #next<T extends Exclude<PodMessage['type'], 'ready'>>(
+  #next<T extends 'holds' | 'refused' | 'freed' | 'lost'>(
     type: T,
     key: string,
   ): Promise<Extract<PodMessage, { type: T }>> {
-    return this.process.next(
-      (message: Exclude<PodMessage, { type: 'ready' }>) => message.type === type && message.key === key,
-      60_000,
-    );
+    const fits = (message: { type: string; key?: string }): boolean => message.type === type && message.key === key;
+    return this.process.next<any>(fits, 60_000);
   }
 }

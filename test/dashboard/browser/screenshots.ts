@@ -14,7 +14,10 @@ const DESK = { viewport: { width: 1280, height: 1120 } };
 
 const nodes = await startRedisNodes(3);
 const urls = nodes.map(({ url }) => url);
-const [browser, ...pods] = await Promise.all([TestBrowser.start(), ...NAMES.map((name) => PodProcess.start(name, urls))]);
+const [browser, ...pods] = await Promise.all([
+  TestBrowser.start(),
+  ...NAMES.map((name) => PodProcess.start(name, urls)),
+]);
 const [a, b, c] = pods as [PodProcess, PodProcess, PodProcess];
 
 /** A job that goes from one to the next, with others in line: that is what a timeline shows. */

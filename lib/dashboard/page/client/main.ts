@@ -37,6 +37,7 @@ export interface Constants {
 /** Puts the parts together, and runs the page. */
 export function main(window: PageWindow, parts: Parts, { waitLimitsMs, releaseHeader }: Constants): void {
   const TICK_MS = 1000;
+  const NOTICE_MS = 8000;
   const STATUS = { live: 'live', lost: 'not connected', paused: 'paused' } as const;
 
   // Wherever the page is mounted, with or without a slash at the end.
@@ -50,9 +51,12 @@ export function main(window: PageWindow, parts: Parts, { waitLimitsMs, releaseHe
   const views = parts.createRowViews(dom, text, model);
   const timeline = parts.createTimeline(dom, text);
   const search = byId('search');
+  let noticed = 0;
   const announce = (message: string): void => {
     say(byId('live'), message);
     say(byId('notice'), message);
+    window.clearTimeout(noticed);
+    noticed = window.setTimeout(() => say(byId('notice'), ''), NOTICE_MS);
   };
 
   const open = (key: string): void => detail.open(key);
