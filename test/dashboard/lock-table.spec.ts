@@ -113,6 +113,13 @@ describe('The table of locks', () => {
     expect(ends()).toEqual(['a ended', 'b ended']);
   });
 
+  it('does not say so of one that was well when it was seen last, though its lease would be over by now', () => {
+    read(0, [lock('a', { remainingMs: 900 })]);
+    read(1000, [lock('a', { remainingMs: 1000 })]);
+    read(2000, []);
+    expect(ends()).toEqual(['a ended']);
+  });
+
   it('says which were released by force', () => {
     read(0, [lock('a'), lock('b')]);
     table.force('a', now);
