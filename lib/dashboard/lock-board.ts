@@ -29,6 +29,8 @@ const PAUSE_PER_READING = 4;
 /** Those who watch take longer silence for a broken stream. */
 const MOST_PAUSE_MS = 20_000;
 const HEALTH_EVERY_MS = 3000;
+/** After a reading that failed. It took as long as the store may take to answer. */
+const TROUBLE_PAUSE_MS = 2000;
 
 /** What the dashboard shows, kept up to date while anybody looks. One reading of the locks serves all who watch. */
 export class LockBoard {
@@ -57,7 +59,7 @@ export class LockBoard {
     this.#viewers = new Viewers(clock);
     this.#about = { manager: locks.name, ...self, release: options.release };
     const watched = { figures: this.#figures, history: this.#history, clock, self };
-    this.#stopWatching = watchProcess(locks, { ...watched, changed: () => (this.#healthDueAt = 0) });
+    this.#stopWatching = watchProcess(locks, { ...watched, changed: () => this.#recheck() });
   }
 
   /** Whether one more may watch. */
@@ -74,12 +76,11 @@ export class LockBoard {
 
   /** @throws what `forceRelease` and `inspect` throw. */
   async release({ key, id }: ReleaseOrder): Promise<ReleaseOutcome> {
-    if (id !== undefined) {
-      const { locked, owner, fencingToken } = await this.locks.inspect(key);
-      if (locked && holderId(owner ?? String(fencingToken)) !== id) return 'moved';
-    }
+    const { locked, owner, fencingToken } = await this.locks.inspect(key);
+    const holder = holderId(owner ?? String(fencingToken));
+    if (locked && id !== undefined && holder !== id) return 'moved';
     const isReleased = await this.locks.forceRelease(key);
-    if (isReleased) this.#table.force(key, this.runtime.clock.wall());
+    if (isReleased) this.#table.force(key, holder, this.runtime.clock.wall());
     if (this.#cancelNext) this.#readIn(0); // or it is being read, and will be again in a moment
     return isReleased ? 'released' : 'free';
   }
@@ -113,8 +114,9 @@ export class LockBoard {
       this.#isReading = false;
     }
     this.#tell();
-    const pauseMs = PAUSE_PER_READING * (clock.monotonic() - startedAt);
-    this.#readIn(Math.max(LEAST_PAUSE_MS, Math.min(pauseMs, MOST_PAUSE_MS)));
+    const tookMs = PAUSE_PER_READING * (clock.monotonic() - startedAt);
+    const pauseMs = Math.max(LEAST_PAUSE_MS, Math.min(tookMs, MOST_PAUSE_MS));
+    this.#readIn(this.#reading.trouble === undefined ? pauseMs : TROUBLE_PAUSE_MS);
   }
 
   #readIn(ms: number): void {
@@ -126,6 +128,12 @@ export class LockBoard {
   #forget(): void {
     this.#reading = undefined;
     this.#table = new LockTable(this.#history);
+  }
+
+  /** A node went or came, or another store decides. */
+  #recheck(): void {
+    this.#healthDueAt = 0;
+    if (this.#viewers.any && !this.#isClosed) void this.#check();
   }
 
   async #check(): Promise<void> {

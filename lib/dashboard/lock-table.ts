@@ -24,7 +24,6 @@ const SLACK_MS = 250;
 /** A lease is renewed when a third of it is over; when nearly half of it is, a renewal is missing. */
 const LATE = 0.55;
 const MOST_GONE = 10_000;
-const FORCED_FOR_MS = 60_000;
 const ID_LENGTH = 8;
 const LONGEST_HOLDER = 80;
 
@@ -36,7 +35,6 @@ export class LockTable {
   readonly #gone = new Map<string, number>();
   /** Who knows the table as of an older version than this lacks some that came free. */
   #horizon = 0;
-  readonly #forced = new Map<string, number>();
 
   constructor(private readonly history: HoldHistory) {}
 
@@ -63,7 +61,6 @@ export class LockTable {
       // In a list that was cut off, a key that is missing may be held as before.
       if (!truncated) this.history.add(this.#ended(entry, now));
     }
-    for (const [key, at] of this.#forced) if (now - at > FORCED_FOR_MS) this.#forced.delete(key);
   }
 
   /** What to tell somebody who knows the table as of that version; undefined: who knows nothing of it. */
@@ -78,9 +75,10 @@ export class LockTable {
     return { set, gone };
   }
 
-  /** The key was taken from its holder just now. */
-  force(key: string, now: number): void {
-    this.#forced.set(key, now);
+  /** The key was taken from this holder just now. That it is gone is seen later, and tells nothing new of it. */
+  force(key: string, id: string, now: number): void {
+    const entry = this.#entries.get(key);
+    if (entry?.row.id === id) this.history.add({ ...this.#ended(entry, now), to: now, end: 'forced' });
   }
 
   #see(lock: LockEntry, page: SeenPage, now: number): void {
@@ -106,7 +104,7 @@ export class LockTable {
   #ended({ row, leftMs }: Entry, now: number): Hold {
     const { key, pod, pid, token, since, endsAt, leaseMs } = row;
     const ranOut = endsAt !== undefined && endsAt <= now && leaseMs !== undefined && (leftMs ?? 0) < LATE * leaseMs;
-    const end: HoldEnd = this.#forced.delete(key) ? 'forced' : ranOut && !row.kept ? 'expired' : 'ended';
+    const end: HoldEnd = ranOut && !row.kept ? 'expired' : 'ended';
     const to = ranOut ? endsAt : now;
     return { key, ...known({ pod, pid, token, from: since }), to, end };
   }

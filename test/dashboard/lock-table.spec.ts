@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { HoldHistory } from '../../lib/dashboard/hold-history.js';
-import { LockTable } from '../../lib/dashboard/lock-table.js';
+import { holderId, LockTable } from '../../lib/dashboard/lock-table.js';
 import type { LockEntry } from '../../lib/lock-info.js';
 
 const START = 1_800_000_000_000;
@@ -122,17 +122,19 @@ describe('The table of locks', () => {
 
   it('says which were released by force', () => {
     read(0, [lock('a'), lock('b')]);
-    table.force('a', now);
+    table.force('a', holderId(lock('a').owner!), now);
+    expect(ends()).toEqual(['a forced']);
     read(1000, [lock('a', { owner: 'other', fencingToken: 8 })]);
     read(1000, []);
-    expect(ends().sort()).toEqual(['a ended', 'a forced', 'b ended'].sort());
+    expect(ends()).toEqual(['a forced', 'b ended', 'a ended']);
   });
 
-  it('forgets a force that nobody was seen to suffer', () => {
-    table.force('a', now);
-    read(61_000, [lock('a')]);
+  it('blames no force on a holder who was there before or after the one that suffered it', () => {
+    read(0, [lock('a')]);
+    table.force('a', holderId('one in between'), now);
+    read(1000, [lock('a', { owner: 'other', fencingToken: 9 })]);
     read(1000, []);
-    expect(ends()).toEqual(['a ended']);
+    expect(ends()).toEqual(['a ended', 'a ended']);
   });
 
   it('takes back an end when the same holder is there again', () => {

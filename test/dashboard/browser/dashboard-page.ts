@@ -35,6 +35,11 @@ export class DashboardPage {
     return this.rows.filter({ has: this.page.getByText(key, { exact: true }) });
   }
 
+  /** Resolves once the table says that it has so many. */
+  async counts(text: string): Promise<void> {
+    await this.page.locator('#count').getByText(text, { exact: true }).waitFor();
+  }
+
   /** Resolves once the row of this key has this text somewhere. */
   async rowSays(key: string, text: string): Promise<void> {
     await this.row(key).filter({ hasText: text }).waitFor();
@@ -52,7 +57,7 @@ export class DashboardPage {
   /** What the keyboard is on: the id of the element, or the key of the row. */
   async focused(): Promise<string> {
     return this.page.evaluate<string>(
-      '(document.activeElement.querySelector(".key .text") ?? { textContent: document.activeElement.id }).textContent',
+      'document.activeElement.querySelector(":scope > .key > .text")?.textContent ?? document.activeElement.id',
     );
   }
 

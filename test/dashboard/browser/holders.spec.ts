@@ -67,7 +67,9 @@ describe('The dashboard in a browser', () => {
     c.process.freeze();
     try {
       const colour = async (): Promise<string> =>
-        dashboard.row('job:report').evaluate('(row) => getComputedStyle(row).backgroundColor');
+        dashboard
+          .row('job:report')
+          .evaluate((row) => (globalThis as any).getComputedStyle(row).backgroundColor as string);
       const well = await colour();
       await dashboard.page.locator('.row.late', { hasText: 'job:report' }).waitFor();
       const amber = await colour();
@@ -108,7 +110,7 @@ describe('The dashboard in a browser', () => {
     expect(await c.got('job:stuck')).toBeGreaterThan(first);
     expect(await b.lost('job:stuck')).toBe('taken');
     await dashboard.rowSays('job:stuck', c.holder);
-    await dashboard.detail.getByText('released by force').first().waitFor();
+    await dashboard.detail.locator('#detail-past li', { hasText: 'released by force' }).waitFor();
     await c.free('job:stuck');
     expect(a.process.running).toBe(true);
   });

@@ -25,7 +25,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   dashboard = await DashboardPage.open(browser, pods[0]!.url);
-  await dashboard.row('job:5').waitFor();
+  await dashboard.counts('5 locks');
 });
 afterEach(async () => {
   expect(dashboard.faults.list).toEqual([]);
@@ -43,7 +43,7 @@ describe('With the keyboard alone', () => {
     await press('/');
     await dashboard.focusIsOn('search');
     await dashboard.page.keyboard.type('task');
-    await dashboard.page.getByText('1 of 6 locks').first().waitFor();
+    await dashboard.counts('1 of 6 locks');
     await press('Enter');
     await dashboard.focusIsOn('task:1');
     await press('Enter');
@@ -132,7 +132,9 @@ describe('For a screen reader', () => {
     expect(await grid.getByRole('columnheader').allTextContents()).toEqual([
       ...['Key', 'Held by', 'Held for', 'Ttl left', 'Token', 'Waiting'],
     ]);
-    const indices = await dashboard.rows.evaluateAll('(rows) => rows.map((row) => row.getAttribute("aria-rowindex"))');
+    const indices = await dashboard.rows.evaluateAll((rows: any[]) =>
+      rows.map((row) => row.getAttribute('aria-rowindex')),
+    );
     expect(indices).toEqual(['2', '3', '4', '5', '6']);
     expect(await dashboard.row('job:1').getByRole('gridcell').count()).toBe(6);
   });

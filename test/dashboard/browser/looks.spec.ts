@@ -11,7 +11,7 @@ const LONG = `report:${'x'.repeat(400)}`;
 let redis: RedisServer;
 let browser: TestBrowser;
 let pods: PodProcess[];
-let dashboard: DashboardPage | undefined;
+let dashboard: DashboardPage;
 
 beforeAll(async () => {
   redis = await RedisServer.start();
@@ -28,8 +28,8 @@ beforeAll(async () => {
 }, 120_000);
 
 afterEach(async () => {
-  expect(dashboard?.faults.list).toEqual([]);
-  await dashboard?.close();
+  expect(dashboard.faults.list).toEqual([]);
+  await dashboard.close();
 });
 
 afterAll(async () => {
@@ -53,33 +53,30 @@ const phone = { viewport: { width: 375, height: 720 }, isMobile: true, hasTouch:
 
 describe('On a phone', () => {
   it('nothing has to be scrolled sideways, with long keys and names either', async () => {
-    const { page, ...shown } = await open(phone).then((opened) => Object.assign(opened, { page: opened.page }));
+    const { page } = await open(phone);
     const width = (): Promise<number> => page.evaluate<number>('document.documentElement.scrollWidth');
     expect(await width()).toBe(375);
-    await dashboard!.open(LONG);
+    await dashboard.open(LONG);
     expect(await width()).toBe(375);
-    await dashboard!.detail.getByRole('button', { name: 'Release by force' }).click();
-    await dashboard!.dialog.waitFor();
+    await dashboard.detail.getByRole('button', { name: 'Release by force' }).click();
+    await dashboard.dialog.waitFor();
     expect(await width()).toBe(375);
-    const box = (await dashboard!.dialog.boundingBox())!;
+    const box = (await dashboard.dialog.boundingBox())!;
     expect([box.x >= 0, box.x + box.width <= 375]).toEqual([true, true]);
-    await dashboard!.dialog.getByRole('button', { name: 'Cancel' }).click();
-    expect(shown).toBeDefined();
+    await dashboard.dialog.getByRole('button', { name: 'Cancel' }).click();
   });
 
   it('a line shows key, holder, time and lease, within the screen', async () => {
     await open(phone);
-    const row = dashboard!.row('job:billing');
+    const row = dashboard.row('job:billing');
     for (const part of ['.key', '.holder', '.held', '.left']) {
       const box = (await row.locator(part).boundingBox())!;
       expect([part, box.width > 0, box.x >= 0, box.x + box.width <= 375]).toEqual([part, true, true, true]);
     }
-    const heights = await dashboard!.page
+    const heights = await dashboard.page
       .getByRole('button')
-      .evaluateAll(
-        '(buttons) => buttons.filter((button) => button.offsetHeight > 0).map((button) => button.offsetHeight)',
-      );
-    expect(Math.min(...(heights as number[]))).toBeGreaterThanOrEqual(24);
+      .evaluateAll((buttons: any[]) => buttons.map(({ offsetHeight }) => Number(offsetHeight)).filter((px) => px > 0));
+    expect(Math.min(...heights)).toBeGreaterThanOrEqual(24);
   });
 });
 
@@ -103,19 +100,18 @@ describe('The page', () => {
     const grounds: string[] = [];
     for (const colorScheme of ['light', 'dark'] as const) {
       await open({ colorScheme });
-      grounds.push(await dashboard!.page.evaluate<string>(ground));
-      await dashboard!.close();
+      grounds.push(await dashboard.page.evaluate<string>(ground));
+      await dashboard.close();
     }
     expect(grounds).toEqual(['rgb(245, 246, 248)', 'rgb(14, 17, 23)']);
-    dashboard = undefined;
   });
 
   it('moves nothing where that is not wanted', async () => {
     const seconds = 'getComputedStyle(document.querySelector(".fill")).transitionDuration';
     await open({ reducedMotion: 'reduce' });
-    expect(await dashboard!.page.evaluate(seconds)).toBe('0s');
-    await dashboard!.close();
+    expect(await dashboard.page.evaluate(seconds)).toBe('0s');
+    await dashboard.close();
     await open({ reducedMotion: 'no-preference' });
-    expect(await dashboard!.page.evaluate(seconds)).toBe('1s');
+    expect(await dashboard.page.evaluate(seconds)).toBe('1s');
   });
 });

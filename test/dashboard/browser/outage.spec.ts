@@ -57,14 +57,14 @@ describe('In an outage', () => {
   });
 
   it('the page says that the locks cannot be read, and keeps what it knew', async () => {
-    await pod.hold('job:billing', { ttl: '10m' });
-    await dashboard.rowSays('job:billing', pod.holder);
+    await pod.hold('job:reports', { ttl: '10m' });
+    await dashboard.rowSays('job:reports', pod.holder);
     nodes.slice(0, 2).forEach((server) => server.freeze());
     try {
       await dashboard.page.getByRole('alert').filter({ hasText: 'cannot be read' }).waitFor({ timeout: 60_000 });
       await dashboard.page.getByText('store down').waitFor();
-      expect(await dashboard.row('job:billing').count()).toBe(1);
-      await dashboard.open('job:billing');
+      expect(await dashboard.row('job:reports').count()).toBe(1);
+      await dashboard.open('job:reports');
       await dashboard.detail.getByRole('button', { name: 'Release by force' }).click();
       await dashboard.dialog.getByRole('button', { name: 'Release' }).click();
       await dashboard.dialog.getByText('Not released: the store cannot tell').waitFor({ timeout: 60_000 });
@@ -78,8 +78,8 @@ describe('In an outage', () => {
     await pod.process.stop();
     await dashboard.page.getByText('not connected').first().waitFor({ timeout: 60_000 });
     pod = await startPod();
-    await pod.hold('job:billing', { ttl: '10m' });
+    await pod.hold('job:mail', { ttl: '10m' });
     await dashboard.page.getByText('live', { exact: true }).waitFor({ timeout: 60_000 });
-    await dashboard.rowSays('job:billing', pod.holder);
+    await dashboard.rowSays('job:mail', pod.holder);
   });
 });
