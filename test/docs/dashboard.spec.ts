@@ -62,7 +62,7 @@ describe('the page on the dashboard', () => {
 
   it('has pictures that are quick to load', () => {
     for (const name of ['light', 'dark', 'phone']) {
-      expect(statSync(join(root, `docs/dashboard/${name}.png`)).size).toBeLessThan(150_000);
+      expect(statSync(join(root, `docs/dashboard/${name}.png`)).size).toBeLessThan(200_000);
       expect(text).toContain(`dashboard/${name}.png`);
     }
   });

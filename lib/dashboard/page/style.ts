@@ -45,12 +45,12 @@ main { padding: 16px 20px 40px; max-width: 1500px; margin: 0 auto; display: grid
 [aria-sort="ascending"] button::after { content: " ↑"; content: " ↑" / ""; } [aria-sort="descending"] button::after { content: " ↓"; content: " ↓" / ""; }
 .viewport { height: min(60vh, 560px); overflow-y: auto; overflow-x: hidden; overscroll-behavior: contain; scrollbar-gutter: stable; position: relative; }
 .canvas { position: relative; }
-.row { grid-template-columns: minmax(0, 3fr) minmax(0, 2fr) 90px 150px 150px 64px; gap: 0 12px; align-items: center; padding: 0 14px; }
+.row { grid-template-columns: minmax(0, 3fr) minmax(0, 2fr) 76px 136px 124px 58px; gap: 0 12px; align-items: center; padding: 0 14px; }
 .canvas .row { position: absolute; inset: 0 0 auto 0; height: 40px; display: grid; border-bottom: 1px solid var(--line); cursor: pointer; border-left: 3px solid transparent; padding-left: 11px; }
 .canvas .row:hover { background: var(--ground); } .canvas .row.active { background: var(--accent-soft); } .canvas .row:focus-visible { outline-offset: -2px; }
 .canvas .row.late { background: var(--late-soft); border-left-color: var(--late); } .canvas .row.critical { background: var(--bad-soft); border-left-color: var(--bad); }
 .row .key { display: flex; align-items: center; gap: 8px; min-width: 0; } .row .key .text { font-weight: 600; white-space: pre; } .row .text, .row .holder { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.row .token { font-family: var(--mono); font-size: 12px; color: var(--dim); overflow: hidden; text-overflow: ellipsis; } .row .holder { color: var(--dim); } .waiters { text-align: right; } .waiters.some { font-weight: 700; } .grid-head .waiters { text-align: right; }
+.row .token { font-family: var(--mono); font-size: 12px; color: var(--dim); overflow: hidden; text-overflow: ellipsis; } .row .holder { color: var(--dim); direction: rtl; text-align: left; } .row .holder bdi { direction: ltr; } .waiters { text-align: right; } .waiters.some { font-weight: 700; } .grid-head .waiters { text-align: right; }
 .badge { flex: none; font-size: 11px; font-weight: 600; padding: 0 7px; border-radius: 99px; border: 1px solid currentColor; color: var(--dim); }
 .late .badge { color: var(--late); } .critical .badge { color: var(--bad); }
 .left { display: flex; align-items: center; gap: 8px; } .bar { flex: 1; height: 8px; border-radius: 4px; background: var(--line); overflow: hidden; } .left .number { min-width: 58px; text-align: right; white-space: nowrap; }
@@ -61,7 +61,7 @@ main { padding: 16px 20px 40px; max-width: 1500px; margin: 0 auto; display: grid
 .past { display: grid; gap: 4px; margin: 8px 0; font-size: 12px; } .past li { display: grid; gap: 0; padding: 4px 8px; border-left: 3px solid var(--past); overflow-wrap: anywhere; } .past .bad { border-left-color: var(--bad); color: var(--bad); background: var(--bad-soft); }
 #detail-release { margin-top: 10px; width: 100%; }
 svg { display: block; width: 100%; height: auto; overflow: visible; } svg text { fill: var(--dim); font-size: 11px; } svg .value { fill: var(--text); } svg .lane { fill: var(--text); font-size: 12px; }
-.tick line { stroke: var(--line); } .hold { fill: var(--past); } .hold.held { fill: var(--well); } .hold.held.late { fill: var(--late); } .hold.held.critical { fill: var(--bad); }
+.timeline { max-width: 560px; } .tick line { stroke: var(--line); } .hold { fill: var(--past); } .hold.held { fill: var(--well); } .hold.held.late { fill: var(--late); } .hold.held.critical { fill: var(--bad); }
 .hold.expired, .hold.lost { fill: var(--bad); stroke: var(--text); stroke-dasharray: 3 2; } .hold.forced { fill: var(--late); stroke: var(--text); stroke-dasharray: 3 2; }
 .granted { fill: var(--hold); } .waiting { fill: var(--hold); } .busy { fill: var(--late); } .unavailable { fill: var(--bad); } .ground { fill: transparent; }
 .legend { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 8px; color: var(--dim); font-size: 12px; margin: 4px 0; } .legend .key { width: 10px; height: 10px; border-radius: 3px; } .legend .waiting { background: var(--hold); } .legend .busy { background: var(--late); } .legend .unavailable { background: var(--bad); }

@@ -80,6 +80,16 @@ describe('On a phone', () => {
   });
 });
 
+describe('On a narrow desk', () => {
+  it('a long name of a pod keeps its end, which tells pods apart', async () => {
+    await open({ viewport: { width: 1120, height: 800 } });
+    const cell = dashboard.row('job:billing').locator('.holder');
+    const [seen, name] = [(await cell.boundingBox())!, (await cell.locator('bdi').boundingBox())!];
+    expect(name.width).toBeGreaterThan(seen.width);
+    expect(Math.abs(seen.x + seen.width - (name.x + name.width))).toBeLessThan(2);
+  });
+});
+
 describe.each(['light', 'dark'] as const)('In %s', (colorScheme) => {
   it('every text stands out from its ground', async () => {
     const shown = await open({ colorScheme });

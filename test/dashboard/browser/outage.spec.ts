@@ -45,6 +45,8 @@ describe('In an outage', () => {
     await dashboard.rowSays('job:billing', pod.holder);
     expect(await dashboard.page.locator('.node.up').count()).toBe(3);
     await dashboard.page.getByText('store up').waitFor();
+    // Several nodes keep no line, so nobody knows.
+    expect(await dashboard.page.locator('#tile-waiting').textContent()).toBe('–');
     await node(1).filter({ hasText: /\d ms/ }).waitFor();
 
     await nodes[1]!.kill();

@@ -10,7 +10,7 @@ const folder = fileURLToPath(new URL('../../../docs/dashboard/', import.meta.url
 const NAMES = ['billing-7c9f8d5b6-x2x9k', 'billing-7c9f8d5b6-qq7wn', 'billing-7c9f8d5b6-m4t2p'];
 const HAND_OVERS = 4;
 const PHONE = { viewport: { width: 375, height: 760 }, isMobile: true, hasTouch: true, deviceScaleFactor: 1.5 };
-const DESK = { viewport: { width: 1280, height: 1120 } };
+const DESK = { viewport: { width: 1280, height: 1030 } };
 
 const nodes = await startRedisNodes(3);
 const urls = nodes.map(({ url }) => url);

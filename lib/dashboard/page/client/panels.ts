@@ -38,14 +38,15 @@ export function createPanels(dom: Dom, text: Text, model: Model, charts: Charts,
   }
 
   function tiles(): void {
-    let waiters = 0;
+    let waiters: number | undefined;
     let late = 0;
     for (const row of model.rows.values()) {
-      waiters += row.waiters ?? 0;
+      if (row.waiters !== undefined) waiters = (waiters ?? 0) + row.waiters;
       if (model.condition(row) !== 'well') late++;
     }
     say(byId('tile-held'), `${model.rows.size.toLocaleString('en')}${state.truncated ? '+' : ''}`);
-    say(byId('tile-waiting'), waiters.toLocaleString('en'));
+    // Where no store counts them, none may be more than there are.
+    say(byId('tile-waiting'), waiters === undefined && model.rows.size > 0 ? '–' : (waiters ?? 0).toLocaleString('en'));
     say(byId('tile-late'), late.toLocaleString('en'));
     byId('tile-late').className = late > 0 ? 'value late' : 'value';
     const lost = model.losses().length;

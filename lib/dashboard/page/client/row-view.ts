@@ -22,9 +22,16 @@ export function createRowViews(dom: Dom, text: Text, model: Pick<Model, 'conditi
     const badge = html('span', { class: 'badge' });
     const fill = html('span', { class: 'fill' });
     const left = html('span', { class: 'number' });
+    // What sets the pods of a deployment apart is at the end of their names, so that is what stays where there is no room.
+    const holder = html('bdi');
     const cell = (name: string, ...content: PageElement[]): PageElement =>
       html('div', { role: 'gridcell', class: name }, ...content);
-    const cells = { holder: cell('holder'), held: cell('held'), token: cell('token'), waiters: cell('waiters') };
+    const cells = {
+      holder: cell('holder', holder),
+      held: cell('held'),
+      token: cell('token'),
+      waiters: cell('waiters'),
+    };
     const bar = html('span', { class: 'bar', 'aria-hidden': 'true' }, fill);
     const element = html(
       'div',
@@ -49,7 +56,7 @@ export function createRowViews(dom: Dom, text: Text, model: Pick<Model, 'conditi
       key.setAttribute('title', row.key);
       say(badge, note);
       badge.hidden = note === '';
-      say(cells.holder, text.holder(row));
+      say(holder, text.holder(row));
       cells.holder.setAttribute('title', text.holder(row));
       say(cells.held, row.since === undefined ? '–' : text.duration(Math.max(0, model.now() - row.since)));
       say(left, leftMs === undefined ? '–' : text.duration(leftMs));

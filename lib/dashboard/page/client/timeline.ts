@@ -7,7 +7,7 @@ import type { Text } from './text.js';
 export function createTimeline(dom: Dom, text: Text) {
   const SPANS_MS = [60_000, 300_000, 900_000, 3_600_000, 6 * 3_600_000, 24 * 3_600_000] as const;
   const MOST_LANES = 8;
-  const WIDTH = 600;
+  const WIDTH = 400;
   const LANE = 34;
   const BAR = 14;
   const AXIS = 22;
