@@ -3,6 +3,18 @@ import type { Dom } from './dom.js';
 import type { PageElement } from './dom-types.js';
 import type { Text } from './text.js';
 
+export interface Bar {
+  readonly from: number;
+  readonly to: number;
+  readonly kind: 'held' | Hold['end'];
+  readonly title: string;
+}
+
+export interface Lane {
+  readonly name: string;
+  readonly bars: Bar[];
+}
+
 /** Who held a key when: a lane for each process, time from left to right. */
 export function createTimeline(dom: Dom, text: Text) {
   const SPANS_MS = [60_000, 300_000, 900_000, 3_600_000, 6 * 3_600_000, 24 * 3_600_000] as const;
@@ -15,17 +27,6 @@ export function createTimeline(dom: Dom, text: Text) {
   const LEAST_WIDTH = 2;
   /** How much of the time before is shown, as a share of how long ago the first of it was. */
   const MARGIN = 1.05;
-
-  interface Bar {
-    readonly from: number;
-    readonly to: number;
-    readonly kind: 'held' | Hold['end'];
-    readonly title: string;
-  }
-  interface Lane {
-    readonly name: string;
-    readonly bars: Bar[];
-  }
 
   /** What is drawn: the stretch of time, and the lanes with the latest last. */
   function layout(holds: readonly Hold[], row: LockRow | undefined, now: number) {
