@@ -151,7 +151,9 @@ function busy(key: string, { retryAfterMs, undecided, inLine = false }: Refused 
 
 function unavailable(key: string, cause: unknown): Refusal {
   const error = cause instanceof LockUnavailableError ? cause : new LockUnavailableError(key, [failure(cause)]);
-  return { busyKey: key, retryAfterMs: undefined, kind: 'unavailable', error: () => error };
+  const { causes } = error;
+  const kind = causes.length > 0 && causes.every(({ lasting }) => lasting) ? 'hopeless' : 'unavailable';
+  return { busyKey: key, retryAfterMs: undefined, kind, error: () => error };
 }
 
 function failure(cause: unknown): NodeFailure {

@@ -6,6 +6,8 @@ export interface NodeFailure {
   readonly reason: string;
   /** When that is over by itself, on the wall clock, where it is known: a quarantine. */
   readonly untilMs?: number;
+  /** Nothing ends it but somebody who mends it, so that waiting is of no use: a wrong password, a full memory. */
+  readonly lasting?: true;
 }
 
 /** The base of every error of this module: a stable `code`, and a message that names the key, the event and the remedy. */
@@ -38,14 +40,16 @@ export class LockBusyError extends LockError {
 /** The store could not decide: too few nodes answered. Nobody is known to hold the key. HTTP 503. */
 export class LockUnavailableError extends LockError {
   readonly code: string = 'LOCK_UNAVAILABLE';
+  /** One entry per node that was known by then not to take part. */
+  readonly causes: readonly NodeFailure[];
 
   constructor(
     readonly key: string,
-    /** One entry per node that did not take part. */
-    readonly causes: readonly NodeFailure[],
+    causes: readonly NodeFailure[],
     message = `Lock ${quote(key)} could not be decided: ${describe(causes)}. Check these nodes; nothing was locked.`,
   ) {
     super(message);
+    this.causes = [...causes];
   }
 }
 

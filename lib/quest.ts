@@ -6,8 +6,8 @@ export interface Refusal {
   /** The key that stood in the way. */
   readonly busyKey: string;
   readonly retryAfterMs: number | undefined;
-  /** Held by someone; or by nobody, since contenders split the votes; or the store could not tell. */
-  readonly kind: 'busy' | 'undecided' | 'unavailable';
+  /** Held by someone; or by nobody, since contenders split the votes; or the store could not tell, and if hopeless, will not until somebody mends it. */
+  readonly kind: 'busy' | 'undecided' | 'unavailable' | 'hopeless';
   /** Whether the attempt stands in line; undefined where that is not known. */
   readonly inLine?: boolean | undefined;
   /** What to throw when nobody wants to wait any longer. */

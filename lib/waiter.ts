@@ -132,7 +132,7 @@ export class Waiter<T extends object> implements Queued, Standing {
     this.#state = 'pausing';
     this.#inLine = this.stands && outcome.inLine === true;
     if (!this.#mayStand(outcome)) this.#queues[0]!.ticket = undefined;
-    if (wasLast) return this.#fail(outcome.error(this.terms.waitMs));
+    if (wasLast || outcome.kind === 'hopeless') return this.#fail(outcome.error(this.terms.waitMs));
     if (this.#inLine) this.#listenNoMore();
     // Only to the key that someone holds: what this very waiter gives back after a failed attempt must not wake it.
     else if (outcome.kind === 'busy') this.#listen(outcome.busyKey);

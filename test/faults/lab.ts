@@ -72,7 +72,7 @@ export class Lab {
 
   async end(): Promise<void> {
     await this.tidy();
-    await stopAll(this.servers);
+    await stopAll(this.servers.splice(0));
   }
 }
 

@@ -10,7 +10,7 @@ import { HoldRenewal } from './hold-renewal.js';
 import { Holds } from './holds.js';
 import { listBoth } from './joint-listing.js';
 import type { PrimaryStore } from './primary-store.js';
-import { undecided } from './undecided.js';
+import { passing, undecided } from './undecided.js';
 import { settle } from '../settle.js';
 
 /** The row changes rarely: an attempt that finds it changed this often gives up. */
@@ -187,7 +187,12 @@ export class FailoverStore implements LockStore {
   async #acquireOnRedis(key: string, owner: string, ttlMs: number, place?: Place): Promise<AcquireResult> {
     const { epoch, tokenFloor = 0, tokenLead } = this.lease.authority ?? {};
     this.redis.proposeAbove(tokenFloor, tokenLead);
-    const result = await this.redis.acquire(key, owner, ttlMs, place);
+    let result: AcquireResult;
+    try {
+      result = await this.redis.acquire(key, owner, ttlMs, place);
+    } catch (error) {
+      throw passing(error);
+    }
     if (!result.acquired) return result;
     const { fencingToken } = result;
     if (!this.lease.confirms(epoch, fencingToken)) {
@@ -221,7 +226,7 @@ export class FailoverStore implements LockStore {
       return joined;
     } catch (error) {
       this.#giveBack(hold);
-      throw error;
+      throw passing(error);
     }
   }
 

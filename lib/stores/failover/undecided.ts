@@ -4,3 +4,10 @@ import { LockUnavailableError } from '../../errors.js';
 export function undecided(key: string, reason: string): LockUnavailableError {
   return new LockUnavailableError(key, [{ node: 'authority', reason }]);
 }
+
+/** With a fallback nothing lasts: when Redis stays as it is, Postgres decides after a while, and who waits gets there. */
+export function passing(error: unknown): unknown {
+  if (!(error instanceof LockUnavailableError)) return error;
+  const causes = error.causes.map(({ lasting: _, ...cause }) => cause);
+  return new LockUnavailableError(error.key, causes);
+}

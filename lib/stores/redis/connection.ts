@@ -1,5 +1,7 @@
 import { LockOptionsError } from '../../errors.js';
+import type { Timers } from '../../runtime.js';
 import { isRedisClient, type RedisClient, type RedisNodeEntry } from './redis-client.js';
+import { reason } from './script-answer.js';
 
 export interface Connection {
   readonly client: RedisClient;
@@ -13,6 +15,8 @@ type ClientClass = new (...args: [string, object] | [object]) => RedisClient;
 
 /** A node that comes back is of use, and its quarantine begins, when it is reached; a refused connection costs next to nothing. */
 const LONGEST_RECONNECT_MS = 300;
+
+const LONGEST_GOODBYE_MS = 500;
 
 /** What a lock needs of a connection. It wins over the user's options: a lock command that is sent later than asked does harm. */
 const SAFE = {
@@ -31,7 +35,9 @@ const DEFAULTS = {
   keepAlive: 10_000,
   retryStrategy: (attempt: number): number => Math.min(LONGEST_RECONNECT_MS, 50 * 2 ** Math.min(attempt, 10)),
   // After a failover a connection may still lead to what is now a replica.
-  reconnectOnError: (error: Error): boolean => error.message.startsWith('READONLY'),
+  reconnectOnError: (error: Error): boolean => reason(error).startsWith('READONLY'),
+  // The client asks now and then whether a node that is up has read its data.
+  maxLoadingRetryTime: LONGEST_RECONNECT_MS,
 };
 
 /**
@@ -48,6 +54,14 @@ export async function connect(entry: RedisNodeEntry, index: number): Promise<Con
   };
   if (typeof entry === 'string') return own(new Client(entry, { ...DEFAULTS, ...SAFE }), new URL(entry).host);
   return own(new Client({ ...DEFAULTS, ...entry, ...SAFE }), address(entry, index));
+}
+
+/** Ends it once the server has said goodbye, or soon. */
+export async function quit(client: RedisClient, timers: Timers): Promise<void> {
+  let cancel: () => void = () => undefined;
+  const limit = new Promise<void>((resolve) => (cancel = timers.start(resolve, LONGEST_GOODBYE_MS, true)));
+  await Promise.race([client.quit().catch(() => undefined), limit]);
+  cancel();
 }
 
 async function clientClass(entry: RedisNodeEntry): Promise<ClientClass> {

@@ -30,7 +30,9 @@ export class Flight {
     readonly awaited: readonly Awaited[],
     private readonly node: LockNode,
     private readonly timers: Timers,
-    private readonly onOverdue: () => void,
+    private readonly onOverdue: (why: string | undefined) => void,
+    /** Tells, in a moment, why there is no answer. */
+    private readonly explain?: () => Promise<string | undefined>,
   ) {
     this.#cancel = this.#wait();
   }
@@ -50,18 +52,21 @@ export class Flight {
     for (const { timeoutMs, overdue } of this.awaited) if (!overdue) nextMs = Math.min(nextMs, timeoutMs);
     const delayMs = nextMs - this.#elapsedMs;
     this.#elapsedMs = nextMs;
-    // A process that was held up finds its timers due before it has read its sockets: read first, then judge.
-    return this.timers.start(() => void setImmediate(() => this.#expire()), delayMs, true);
+    const judge = (): unknown =>
+      // A process that was held up finds its timers due before it has read its sockets: read first, then judge.
+      this.explain ? this.explain().then((why) => this.#expire(why)) : setImmediate(() => this.#expire());
+    return this.timers.start(() => void judge(), delayMs, true);
   }
 
-  #expire(): void {
+  #expire(why?: string): void {
     if (this.#landed) return;
     for (const pending of this.awaited) {
       if (pending.overdue || pending.timeoutMs > this.#elapsedMs) continue;
       pending.overdue = true;
-      pending.asker.failed(this.node, `no answer within ${Math.round(pending.timeoutMs)} ms`);
+      const silence = `no answer within ${Math.round(pending.timeoutMs)} ms`;
+      pending.asker.failed(this.node, why === undefined ? silence : `${why} (${silence})`);
     }
-    if (!this.overdue) this.onOverdue();
+    if (!this.overdue) this.onOverdue(why);
     this.overdue = true;
     if (!this.abandoned) this.#cancel = this.#wait();
   }

@@ -45,11 +45,13 @@ const HAND_TO_FIRST = `
       if token then redis.call('SET', fence, token, 'PX', retention) end
     end`;
 
+/** What frees memory comes first: once a script has written, Redis refuses nothing of the rest for want of memory. So a full node still gives back, and hands on. */
 const HAND_ON = `
   if not waiting then
     redis.call('DEL', lock)
   elseif waiting == '' then${FREE}
-  else${HAND_TO_FIRST}
+  else
+    redis.call('DEL', lock)${HAND_TO_FIRST}
   end`;
 
 /**
@@ -94,6 +96,7 @@ export const BODIES: Record<NodeVerb, string> = {
   if at then
     local next = string.match(waiting, '^%d+ ?()', last + 1)
     waiting = string.gsub(string.sub(waiting, 1, at - 1) .. string.sub(waiting, next), ' $', '')
+    redis.call('DEL', line)
     redis.call('SET', line, waiting, 'PX', ${LINE_MS})
   end
   if redis.call('GET', lock) == owner then${HAND_ON}
@@ -123,6 +126,7 @@ export const BODIES: Record<NodeVerb, string> = {
   release: `
   if redis.call('GET', lock) ~= owner then return { 0, 0 } end
   if ms ~= '0' then
+    redis.call('DEL', lock)
     redis.call('SET', lock, 'released/' .. owner, 'PX', ms)
     return 0
   end

@@ -1,4 +1,6 @@
 import { Reachability } from '../reachability.js';
+import { CLOSED } from './ailment.js';
+import type { Plight } from './plight.js';
 import type { RedisClient } from './redis-client.js';
 import { reason } from './script-answer.js';
 
@@ -9,15 +11,21 @@ export class NodeState {
   #down: string | undefined;
   /** What was wrong with a connection that is still up, such as READONLY: if it closes, that is why. */
   #complaint: string | undefined;
+  /** Whether it is connected, but not ready yet. */
+  #opening = false;
+  /** How often its connection broke. */
+  breaks = 0;
 
   constructor(
     name: string,
     private readonly client: RedisClient,
+    private readonly plight: Plight,
     private readonly log: (message: string) => void,
     private readonly onReady: () => void,
   ) {
     this.reachability = new Reachability(name);
     client.on('error', this.#onError);
+    client.on(plight.event, this.#onConnect);
     client.on('close', this.#onClose);
     client.on('ready', this.#onReady);
   }
@@ -32,6 +40,7 @@ export class NodeState {
   }
 
   get whyNotConnected(): string {
+    if (this.client.status === 'end') return CLOSED;
     return `not connected${this.#down ? ` (${this.#down})` : ''}`;
   }
 
@@ -41,9 +50,9 @@ export class NodeState {
     else if (this.client.status === 'wait') this.client.connect().catch(this.#onError);
   }
 
-  fellSilent(): void {
+  fellSilent(why = 'not answering'): void {
     this.#silent = true;
-    if (this.isConnected) this.reachability.down('not answering');
+    if (this.isConnected) this.reachability.down(why);
   }
 
   isBack(): void {
@@ -57,15 +66,28 @@ export class NodeState {
 
   /** A client of our own may still fail while it ends. */
   ignore(own: boolean): void {
+    this.client.off(this.plight.event, this.#onConnect);
     this.client.off('close', this.#onClose);
     this.client.off('ready', this.#onReady);
     if (!own) this.client.off('error', this.#onError);
   }
 
+  readonly #onConnect = (): void => {
+    if (this.isConnected) return;
+    this.#opening = true;
+    void this.plight.idle().then(this.#explained);
+  };
+
+  /** The reason why it does not get ready, or was refused. */
+  readonly #explained = (why: string | undefined): void => {
+    if (why !== undefined) this.#wentDown(why);
+  };
+
   readonly #onReady = (): void => {
     if (this.#down !== undefined) this.log(`Redis node ${this.reachability.node} is connected again`);
     this.#down = undefined;
     this.#complaint = undefined;
+    this.#opening = false;
     this.onReady();
   };
 
@@ -75,7 +97,12 @@ export class NodeState {
   };
 
   // An error that came before tells more: a refused port, a wrong password.
-  readonly #onClose = (): void => this.#wentDown(this.#down ?? this.#complaint ?? 'connection closed');
+  readonly #onClose = (): void => {
+    this.breaks++;
+    this.#wentDown(this.#down ?? this.#complaint ?? 'connection closed');
+    if (this.#opening) void this.plight.refusal().then(this.#explained);
+    this.#opening = false;
+  };
 
   #wentDown(why: string): void {
     if (this.isConnected) return;

@@ -12,6 +12,10 @@ export interface RedisClient {
   duplicate?(...args: any[]): unknown;
   /** Without it locks cannot be listed. */
   scan?(...args: any[]): Promise<any>;
+  /** Without it nobody says that a node is still reading its data. */
+  info?(section: string): Promise<unknown>;
+  /** Of a Cluster: how it is. */
+  cluster?(subcommand: 'INFO'): Promise<unknown>;
   /** Of a Cluster: clients of its servers. */
   nodes?(role: 'master'): any;
   connect(): Promise<unknown>;

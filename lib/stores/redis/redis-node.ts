@@ -1,5 +1,6 @@
 import type { Timers } from '../../runtime.js';
 import { Channels } from './channels.js';
+import { quit } from './connection.js';
 import { Debts } from './debts.js';
 import { Flight, type Awaited, type Pending } from './flight.js';
 import { KeyScan } from './key-scan.js';
@@ -17,6 +18,7 @@ import { NOBODY } from './node-group.js';
 import { LockScripts, type ScriptCall } from './lock-scripts.js';
 import type { RedisClient } from './redis-client.js';
 import { NodeState } from './node-state.js';
+import { Plight } from './plight.js';
 import type { StoreObserver } from '../store-observer.js';
 import { CONNECTION_LOST, reason, toReply } from './script-answer.js';
 import { Silence } from './silence.js';
@@ -32,9 +34,11 @@ export interface RedisNodeTerms {
   readonly log: (message: string) => void;
 }
 
+/** `again`: it may be the answer to a second time, since a client of the user's may send again what its connection broke under. */
+type Deliver = (answer: unknown, again: boolean) => void;
+
 /** A node that leaves this many scripts unanswered gets no more until it answers, even if it is needed: what is sent to it only piles up. */
 const MOST_OVERDUE = 64;
-const CLOSE_MS = 500;
 
 /** One Redis: its connection, what is asked of it, and what it says. */
 export class RedisNode implements LockNode {
@@ -53,6 +57,7 @@ export class RedisNode implements LockNode {
   /** Scripts whose answers are overdue. */
   #overdue = 0;
   readonly #debts = new Debts();
+  readonly #explain: (() => Promise<string | undefined>) | undefined;
   readonly #state: NodeState;
 
   constructor(
@@ -64,6 +69,8 @@ export class RedisNode implements LockNode {
     this.#scripts = new LockScripts(terms.quarantineMs, terms.retentionMs, client.isCluster);
     if (!client.isCluster) this.renewAll = (...asked) => this.#renewAll(...asked);
     if (terms.own) this.#silence = new Silence(client, timers);
+    const plight = new Plight(client, timers);
+    if (client.isCluster) this.#explain = () => plight.idleNow();
     this.#channels = new Channels(client);
     this.#free = new FreeChannel(this.#channels, timers);
     this.turns = new Turns(this.#channels);
@@ -73,7 +80,7 @@ export class RedisNode implements LockNode {
     }
     const send = (batch: readonly Pending[]): void => this.#run(batch);
     this.#tick = new TickBatch(send, () => this.#open, client.isCluster === true);
-    this.#state = new NodeState(terms.name, client, terms.log, () => {
+    this.#state = new NodeState(terms.name, client, plight, terms.log, () => {
       this.#prime();
       this.#isBack();
     });
@@ -138,7 +145,7 @@ export class RedisNode implements LockNode {
     this.#free.close();
     this.#channels.close();
     if (this.terms.own) {
-      if (this.#state.isConnected) await this.#quit();
+      if (this.#state.isConnected) await quit(this.client, this.timers);
       this.client.disconnect();
     }
     this.#state.ignore(this.terms.own);
@@ -156,10 +163,11 @@ export class RedisNode implements LockNode {
   #run(batch: readonly Pending[]): void {
     const lone = batch.length === 1 ? batch[0] : undefined;
     const call = lone ? this.#scripts.one(lone.request) : this.#scripts.all(batch.map(({ request }) => request));
-    this.#launch(call, batch, (answer) => this.#deliver(batch, lone ? [answer] : (answer as unknown[])));
+    this.#launch(call, batch, (answer, again) => this.#deliver(batch, lone ? [answer] : (answer as unknown[]), again));
   }
 
-  #launch(call: ScriptCall, awaited: readonly Awaited[], deliver: (answer: unknown) => void): void {
+  #launch(call: ScriptCall, awaited: readonly Awaited[], deliver: Deliver): void {
+    const { breaks } = this.#state;
     let sent: Promise<unknown>;
     try {
       sent = this.client.evalsha(call.sha, call.keyCount, ...call.args);
@@ -167,11 +175,11 @@ export class RedisNode implements LockNode {
       sent = Promise.reject(error as Error);
     }
     this.#open += awaited.length;
-    const flight = new Flight(awaited, this, this.timers, this.#isOverdue);
+    const flight = new Flight(awaited, this, this.timers, this.#isOverdue, this.#explain);
     const heard = this.#state.reachability.asked();
     const landed = (answer: unknown): void => {
       heard?.();
-      deliver(answer);
+      deliver(answer, this.#state.breaks !== breaks);
       this.#land(flight);
     };
     sent.then(landed, (error: unknown) => {
@@ -181,12 +189,14 @@ export class RedisNode implements LockNode {
     });
   }
 
-  #deliver(requests: readonly Pending[], answers: readonly unknown[]): void {
+  #deliver(requests: readonly Pending[], answers: readonly unknown[], again: boolean): void {
     for (let index = 0; index < requests.length; index++) {
-      const { asker, overdue } = requests[index]!;
+      const { asker, overdue, request } = requests[index]!;
       const reply = toReply(answers[index]);
       if (typeof reply !== 'string') {
         if (overdue) asker.late(this, reply);
+        // The first time may have released it.
+        else if (again && reply.status === 'no' && request.verb === 'release') asker.failed(this, CONNECTION_LOST);
         else asker.answered(this, reply);
       } else if (!overdue) asker.failed(this, reply);
     }
@@ -203,9 +213,9 @@ export class RedisNode implements LockNode {
     }
   }
 
-  readonly #isOverdue = (): void => {
+  readonly #isOverdue = (why: string | undefined): void => {
     this.#overdue++;
-    this.#state.fellSilent();
+    this.#state.fellSilent(why);
     this.#silence?.begin();
   };
 
@@ -245,12 +255,5 @@ export class RedisNode implements LockNode {
   /** Carries the call out, and leaves its script on the node. */
   #load({ text, keyCount, args }: ScriptCall): Promise<unknown> {
     return this.client.eval(text, keyCount, ...args);
-  }
-
-  async #quit(): Promise<void> {
-    let cancel: () => void = () => undefined;
-    const limit = new Promise<void>((resolve) => (cancel = this.timers.start(resolve, CLOSE_MS, true)));
-    await Promise.race([this.client.quit().catch(() => undefined), limit]);
-    cancel();
   }
 }

@@ -1,5 +1,6 @@
 import { LockUnavailableError, type NodeFailure } from '../../errors.js';
 import type { Lease } from '../lock-store.js';
+import { toFailure } from './ailment.js';
 import { fenceName, lockName } from './key-names.js';
 import type { LockNode, NodeRenewals, RenewalAsker } from './lock-node.js';
 import type { NodeGroup } from './node-group.js';
@@ -50,7 +51,7 @@ export class RenewalRound implements RenewalAsker {
 
   failed({ name }: LockNode, reason: string): void {
     const { nodes, quorum } = this.group;
-    this.#failures.push({ node: name, reason });
+    this.#failures.push(toFailure(name, reason));
     // Told once: with this one a majority has become impossible.
     if (this.#failures.length !== nodes.length - quorum + 1) return;
     for (const lease of this.leases) lease.unclear(new LockUnavailableError(lease.key, this.#failures));

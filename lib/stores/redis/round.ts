@@ -1,4 +1,5 @@
 import type { NodeFailure } from '../../errors.js';
+import { toFailure } from './ailment.js';
 import type { Asker, LockNode, NodeReply, NodeRequest } from './lock-node.js';
 import type { NodeGroup } from './node-group.js';
 
@@ -44,7 +45,7 @@ export abstract class Round<R> implements Asker {
   }
 
   failed(node: LockNode, reason: string): void {
-    this.failures.push({ node: node.name, reason });
+    this.failures.push(toFailure(node.name, reason));
     this.#settle();
   }
 

@@ -5,10 +5,15 @@ export const CONNECTION_LOST = 'connection lost';
 /** How clients say that the connection broke under a command: as advice on options that a user must not change here. */
 const LOST = /^(Reached the max retries per request|Stream isn't writeable|Connection is closed)/;
 
+/** What comes before the words of a server: of Redis 6, where a script fails; of a client that has asked a Cluster again and again. */
+const PREAMBLE =
+  /^(?:ERR Error running script.*?-(?=[A-Z]+ )|Too many Cluster redirections\. Last error: ReplyError: )/s;
+
 /** Why a call failed, in words that are worth showing. */
 export function reason(error: unknown): string {
-  const text = error instanceof Error ? error.message || error.name : String(error);
-  return LOST.test(text) ? CONNECTION_LOST : text;
+  const { message, name } = (error ?? {}) as Partial<Error>;
+  const text = message || name || String(error);
+  return LOST.test(text) ? CONNECTION_LOST : text.replace(PREAMBLE, '');
 }
 
 /** What a script said; a text is an error. */
@@ -17,7 +22,7 @@ export function toReply(answer: unknown): NodeReply | string {
   if (!Array.isArray(answer)) return { status: 'yes', value: Number(answer) };
   const [code, value] = answer as [unknown, unknown];
   const status = Number(code);
-  if (status < 0) return String(value);
+  if (status < 0) return reason(value);
   if (status === 2) return { status: 'quarantined', value: Number(value) };
   if (!Array.isArray(value)) return { status: status === 0 ? 'no' : 'yes', value: Number(value) };
   const [owner, remainingMs, fence, waiters] = value as unknown[];

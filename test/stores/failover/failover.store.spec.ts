@@ -226,6 +226,23 @@ describe('FailoverStore', () => {
       expect(await redis.inspect('on postgres')).toEqual({ locked: false });
     });
 
+    it('knows of nothing on Redis that lasts: Postgres decides after a while, so who waits may wait', async () => {
+      for (const state of ['REDIS', 'BOTH'] as const) {
+        const bench = await FailoverBench.start();
+        await bench.to(state);
+        const { store, redis } = bench;
+        const cause = { node: 'a', reason: 'OOM', untilMs: 5 };
+        redis.acquire = () => Promise.reject(new LockUnavailableError('k', [{ ...cause, lasting: true }]));
+        const error = await store.acquire('k', 'o', TTL_MS).catch((thrown: LockUnavailableError) => thrown);
+        expect((error as LockUnavailableError).causes).toEqual([cause]);
+        const locks = new LockManager(store);
+        const ended = new AbortController();
+        const waiting = locks.acquire('k', { wait: '1m', signal: ended.signal });
+        setImmediate(() => ended.abort('waited'));
+        await expect(waiting).rejects.toBe('waited');
+      }
+    });
+
     it('takes none while Redis fails, and calls that unavailable', async () => {
       const bench = await FailoverBench.start();
       await bench.to('BOTH');
