@@ -4,4 +4,5 @@ export declare function findRedisServer(): string | undefined;
 export declare function findPostgresBin(): string | undefined;
 export declare function findPgBouncer(): string | undefined;
 export declare function findChromium(): string | undefined;
+export declare function findOpenssl(): string | undefined;
 export declare function findFaketime(): string | undefined;

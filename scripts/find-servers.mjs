@@ -33,6 +33,13 @@ export function findChromium() {
   return findProgram('chromium') ?? findProgram('google-chrome') ?? onMac.find(isExecutable);
 }
 
+/** @returns {string | undefined} the path of openssl 3 or later, which signs the certificates of the tests */
+export function findOpenssl() {
+  const named = process.env.OPENSSL_BIN;
+  if (named) return demand(named, isExecutable(named), 'OPENSSL_BIN', 'an executable file');
+  return findProgram('openssl');
+}
+
 /** @returns {string | undefined} the path of libfaketime, which makes a server's clock jump */
 export function findFaketime() {
   const named = process.env.FAKETIME_LIB;

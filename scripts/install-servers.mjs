@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import {
   findChromium,
   findFaketime,
+  findOpenssl,
   findPgBouncer,
   findPostgresBin,
   findRedisServer,
@@ -38,6 +39,12 @@ const servers = {
     debian: 'chromium',
     homebrew: '--cask chromium',
     variable: 'CHROMIUM_BIN=/path/to/chromium',
+  },
+  openssl: {
+    find: findOpenssl,
+    debian: 'openssl',
+    homebrew: 'openssl@3',
+    variable: 'OPENSSL_BIN=/path/to/openssl',
   },
   libfaketime: {
     find: findFaketime,

@@ -9,6 +9,7 @@ try {
   ensureServer('PostgreSQL', { onSystem: true });
   ensureServer('pgbouncer', { onSystem: true });
   if (process.argv.includes('--browser')) ensureServer('chromium', { onSystem: true });
+  ensureServer('openssl', { onSystem: true });
   if (process.argv.includes('--clocks')) ensureServer('libfaketime', { onSystem: true });
 } catch (error) {
   console.error(error.message);

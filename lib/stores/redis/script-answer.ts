@@ -13,7 +13,7 @@ const PREAMBLE =
 export function reason(error: unknown): string {
   const { message, name } = (error ?? {}) as Partial<Error>;
   const text = message || name || String(error);
-  return LOST.test(text) ? CONNECTION_LOST : text.replace(PREAMBLE, '');
+  return LOST.test(text) ? CONNECTION_LOST : text.replace(PREAMBLE, '').trim();
 }
 
 /** What a script said; a text is an error. */
