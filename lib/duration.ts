@@ -9,8 +9,10 @@ const DAY_MS = 86_400_000;
 /** The longest duration taken anywhere: a longer one is a mistake in the unit. */
 export const LONGEST_MS = 366 * DAY_MS;
 
+const LONGEST_TEXT = 100;
+
 const HOW = "give seconds as a number (30) or text with a unit ('500ms', '5s', '10m')";
-const WITH_UNIT = /^\s*\d*\.?\d+\s*[a-z]+\s*$/i;
+const WITH_UNIT = /^\s*(?:\d+(?:\.\d+)?|\.\d+)\s*[a-z]+\s*$/i;
 
 /**
  * A duration in whole ms, rounded up.
@@ -28,6 +30,6 @@ export function toMs(option: string, value: Duration, leastMs = 0): number {
 
 function parse(value: unknown): number {
   // `ms` would read a bare '30' as milliseconds, where the number 30 means seconds.
-  if (typeof value !== 'string' || !WITH_UNIT.test(value) || value.length > 100) return Number.NaN;
+  if (typeof value !== 'string' || value.length > LONGEST_TEXT || !WITH_UNIT.test(value)) return Number.NaN;
   return ms(value.trim() as ms.StringValue) ?? Number.NaN;
 }

@@ -1,4 +1,5 @@
 import { LockOptionsError } from './errors.js';
+import { LONGEST_KEY_BYTES } from './lock-key.js';
 
 /** A `{0}` or `{1.customer.id}` of a template. */
 interface TemplatePart {
@@ -76,9 +77,17 @@ export class KeyTemplate {
         value == null
           ? 'it is missing in this call; pass it, or give a function that makes the key.'
           : 'it has no text form of its own; address a property of it, as in {0.id}, or give a function.';
-      throw new LockOptionsError(`part ${part.text} of key template ${JSON.stringify(this.template)}:`, value, remedy);
+      throw new LockOptionsError(this.#name(part), value, remedy);
+    }
+    // It may come from a request, and would only be found to be too long once all of it is escaped.
+    if (text.length > LONGEST_KEY_BYTES) {
+      throw new LockOptionsError(this.#name(part), text, `a key has at most ${LONGEST_KEY_BYTES} bytes; hash it.`);
     }
     return text;
+  }
+
+  #name({ text }: TemplatePart): string {
+    return `part ${text} of key template ${JSON.stringify(this.template)}:`;
   }
 
   #escape(text: string): string {

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { Owners, readOwner } from '../lib/owner.js';
 import { systemRuntime } from '../lib/runtime.js';
 
@@ -10,6 +10,17 @@ describe('An owner', () => {
     const makers = [new Owners(systemRuntime.random), new Owners(systemRuntime.random)];
     const made = Array.from({ length: 2000 }, (_, index) => makers[index % 2]!.next(AT));
     expect(new Set(made).size).toBe(made.length);
+  });
+
+  it('cannot be guessed from the numbers that Math.random gives out: it has none of them in it', () => {
+    const guess = jest.spyOn(Math, 'random').mockReturnValue(0.5);
+    try {
+      const made = Array.from({ length: 1000 }, () => new Owners(systemRuntime.random, 'host').next(AT));
+      expect(new Set(made.map((owner) => /-([0-9a-f]{12})\//.exec(owner)![1])).size).toBe(made.length);
+      expect(guess).not.toHaveBeenCalled();
+    } finally {
+      guess.mockRestore();
+    }
   });
 
   it('says who asked, and when', () => {

@@ -45,7 +45,7 @@ export const OPTIONS = {
 } as const;
 
 const COMMANDS: readonly string[] = ['ls', 'inspect', 'release', 'run'];
-const SECONDS = /^\d*\.?\d+$/;
+const SECONDS = /^(?:\d+(?:\.\d+)?|\.\d+)$/;
 
 /** Undefined: help is wanted. @throws UsageError */
 export function parseArguments(args: readonly string[]): Arguments | undefined {

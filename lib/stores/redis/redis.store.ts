@@ -92,7 +92,11 @@ function checkNode(node: RedisNodeEntry): void {
 
 /** A URL may carry a password, and the error may be logged. */
 function withoutSecrets(node: unknown): unknown {
-  return typeof node === 'string' ? node.replace(/\/\/.*@/, '//…@').replace(/\?.*/, '') : node;
+  if (typeof node !== 'string') return node;
+  const from = node.indexOf('//');
+  const to = node.lastIndexOf('@');
+  const shown = from >= 0 && to > from ? `${node.slice(0, from)}//…${node.slice(to)}` : node;
+  return shown.split('?', 1)[0];
 }
 
 function toMsOr(option: string, value: Duration | undefined, leastMs: number, fallbackMs: number): number {

@@ -1,0 +1,109 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { toSettings } from '../../lib/distributed-lock.options.js';
+import { toMs } from '../../lib/duration.js';
+import { toTerms } from '../../lib/lock.options.js';
+import { toFailoverTerms } from '../../lib/stores/failover/failover.options.js';
+import { readOwner } from '../../lib/owner.js';
+import type { RedisNodeOptions } from '../../lib/stores/redis/redis-client.js';
+import { anything, attempt, prototypes, utf16 } from './attempt.js';
+
+const before = prototypes();
+afterEach(() => expect(prototypes()).toBe(before));
+
+/** Objects with these options, and whatever else, of whatever value. */
+function records(known: readonly string[]): fc.Arbitrary<object> {
+  const names = fc.oneof(
+    { weight: 9, arbitrary: fc.constantFrom(...known) },
+    fc.constantFrom('__proto__', 'x'),
+    utf16(5),
+  );
+  const sane = fc.constantFrom<unknown>(true, false, 30, '5s', 'throw', 'strict', 'redis://a:1', undefined);
+  return fc
+    .array(fc.tuple(names, fc.oneof(sane, anything())), { maxLength: 4 })
+    .map((entries) => Object.fromEntries(entries) as object);
+}
+
+const LOCK = ['ttl', 'autoRenew', 'wait', 'minHold', 'maxHold', 'reentrant', 'signal', 'onLost', 'label'];
+const MODULE = [
+  'nodes',
+  'store',
+  'fallback',
+  'failover',
+  'defaults',
+  'nodeTimeout',
+  'quarantine',
+  'shutdownTimeout',
+  'telemetry',
+];
+const FAILOVER = ['policy', 'lease', 'failoverAfter', 'returnAfter', 'onAuthorityChange'];
+
+describe('Any options', () => {
+  const runs = { numRuns: 4000 };
+
+  it('of a lock are terms within bounds, or refused', () => {
+    fc.assert(
+      fc.property(fc.oneof(records(LOCK), anything()), (options) => {
+        const terms = attempt(() => toTerms(options as object));
+        if (!terms) return;
+        for (const ms of [terms.ttlMs, terms.waitMs, terms.minHoldMs]) expect(Number.isSafeInteger(ms)).toBe(true);
+        expect(terms.ttlMs).toBeGreaterThanOrEqual(10);
+        expect(typeof terms.autoRenew).toBe('boolean');
+      }),
+      runs,
+    );
+  });
+
+  it.each<[string, readonly string[], (options: object) => unknown]>([
+    ['of the module', MODULE, (options) => toSettings(options)],
+    ['of a failover', FAILOVER, (options) => toFailoverTerms(options)],
+    ['of nodes', ['host', 'port', 'evalsha', 'tls'], (node) => toSettings({ nodes: [node as RedisNodeOptions] })],
+  ])('%s are taken or refused', (_, known, check) => {
+    fc.assert(
+      fc.property(fc.oneof(records(known), anything()), (options) => {
+        attempt(() => check(options as object));
+      }),
+      runs,
+    );
+  });
+
+  it('that are no options are not found in what all objects inherit', () => {
+    for (const text of [
+      '{"__proto__": {"ttl": 1}}',
+      '{"constructor": 1}',
+      '{"toString": 1}',
+      '{"hasOwnProperty": 1}',
+    ]) {
+      expect(attempt(() => toTerms(JSON.parse(text) as object))).toBeUndefined();
+      expect(attempt(() => toSettings(JSON.parse(text) as object))).toBeUndefined();
+    }
+  });
+});
+
+describe('Any duration', () => {
+  it('is a whole number of ms within its bounds, or refused', () => {
+    const written = fc
+      .tuple(fc.double(), fc.constantFrom('', ' ', '  '), fc.constantFrom('ms', 's', 'm', 'h', 'd', 'y', 'Ms', 'x', ''))
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(fc.oneof(written, fc.double(), anything()), (value) => {
+        const ms = attempt(() => toMs('ttl', value as string, 10));
+        if (ms === undefined) return;
+        expect(Number.isSafeInteger(ms)).toBe(true);
+        expect(ms).toBeGreaterThanOrEqual(10);
+      }),
+      { numRuns: 4000 },
+    );
+  });
+});
+
+describe('Any owner that is found in a store', () => {
+  it('says who it is, or nothing', () => {
+    fc.assert(
+      fc.property(fc.oneof(utf16(), fc.string({ unit: fc.constantFrom(...'a1-./'), maxLength: 60 })), (owner) => {
+        const name = readOwner(owner);
+        if (name) expect(owner.startsWith(`${name.pod}-`)).toBe(true);
+      }),
+    );
+  });
+});
