@@ -1,7 +1,7 @@
 import { mkdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Cluster, Redis } from 'ioredis';
+import { Cluster, Redis, type ClusterOptions } from 'ioredis';
 import { LockBusyError, LockUnavailableError } from '../../lib/errors.js';
 import type { LockManager } from '../../lib/lock-manager.js';
 import { eventually } from '../support/eventually.js';
@@ -263,8 +263,8 @@ describe('A Cluster that is down', () => {
   });
   afterEach(() => lab.end());
 
-  async function podOf(nodeTimeout: string): Promise<LockManager> {
-    const client = lab.keep(new Cluster([{ host: '127.0.0.1', port: server.port }]));
+  async function podOf(nodeTimeout: string, options: ClusterOptions = {}): Promise<LockManager> {
+    const client = lab.keep(new Cluster([{ host: '127.0.0.1', port: server.port }], options));
     client.on('error', () => undefined);
     return lab.pod({ nodes: [client], nodeTimeout });
   }
@@ -276,11 +276,17 @@ describe('A Cluster that is down', () => {
       (error: LockUnavailableError) => error.causes[0]!.reason,
     );
 
-  it.each([
-    ['within the time of an answer', '300ms', 'CLUSTERDOWN The cluster is down (no answer within 300 ms)'],
-    ['when its client gives up', '10s', 'CLUSTERDOWN The cluster is down'],
-  ])('is named %s, though its client asks again and again', async (_, nodeTimeout, expected) => {
-    const pod = await podOf(nodeTimeout);
+  it.each<[string, string, ClusterOptions, string]>([
+    ['when an answer is overdue', '300ms', {}, 'CLUSTERDOWN The cluster is down (no answer within 300 ms)'],
+    ['when its client gives up', '10s', {}, 'CLUSTERDOWN The cluster is down'],
+    [
+      'at once by a client that does not ask again',
+      '10s',
+      { retryDelayOnClusterDown: 0 },
+      'CLUSTERDOWN The cluster is down',
+    ],
+  ])('is named %s', async (_, nodeTimeout, options, expected) => {
+    const pod = await podOf(nodeTimeout, options);
     expect(await reason(pod)).toBe('granted');
     await fall(server);
     expect(await reason(pod)).toBe(expected);
