@@ -162,9 +162,7 @@ describe('A password-protected node', () => {
   ])('with %s is a cause that says %s, and not the password', async (_, reason, url) => {
     const pod = await lab.pod({ nodes: [url()] });
     const error = await failure(pod.acquire(lab.key()));
-    expect(error.causes).toEqual([
-      { node: address(locked), reason: expect.stringContaining(reason), lasting: true },
-    ]);
+    expect(error.causes).toEqual([{ node: address(locked), reason: expect.stringContaining(reason), lasting: true }]);
     expect(error.message).toContain(`${address(locked)}: `);
     expect(error.message).not.toMatch(/mistyped|hidden/);
   });

@@ -1,7 +1,7 @@
 import { mkdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Cluster, Redis, type ClusterOptions } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { LockBusyError, LockUnavailableError } from '../../lib/errors.js';
 import type { LockManager } from '../../lib/lock-manager.js';
 import { eventually } from '../support/eventually.js';
@@ -263,7 +263,7 @@ describe('A Cluster that is down', () => {
   });
   afterEach(() => lab.end());
 
-  async function podOf(nodeTimeout: string, options: ClusterOptions = {}): Promise<LockManager> {
+  async function podOf(nodeTimeout: string, options: { retryDelayOnClusterDown?: number } = {}): Promise<LockManager> {
     const client = lab.keep(new Cluster([{ host: '127.0.0.1', port: server.port }], options));
     client.on('error', () => undefined);
     return lab.pod({ nodes: [client], nodeTimeout });
@@ -276,7 +276,7 @@ describe('A Cluster that is down', () => {
       (error: LockUnavailableError) => error.causes[0]!.reason,
     );
 
-  it.each<[string, string, ClusterOptions, string]>([
+  it.each<[string, string, { retryDelayOnClusterDown?: number }, string]>([
     ['when an answer is overdue', '300ms', {}, 'CLUSTERDOWN The cluster is down (no answer within 300 ms)'],
     ['when its client gives up', '10s', {}, 'CLUSTERDOWN The cluster is down'],
     [
