@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { LockBusyError, LockLostError, LockUnavailableError } from '../../lib/errors.js';
 import type { Lock } from '../../lib/lock.js';
 import type { LockManager } from '../../lib/lock-manager.js';
@@ -18,6 +18,13 @@ afterAll(() => lab.end());
 /** As its user has made it: what cannot be sent now lies in a queue, and what the connection broke under is sent again. */
 function usersClient({ port }: { readonly port: number }): Redis {
   const client = lab.keep(new Redis(port, '127.0.0.1', { retryStrategy: () => 50 }));
+  client.on('error', () => undefined);
+  return client;
+}
+
+function usersCluster(proxy: { readonly port: number }, server: { readonly port: number }): Cluster {
+  const natMap = { [`127.0.0.1:${server.port}`]: { host: '127.0.0.1', port: proxy.port } };
+  const client = lab.keep(new Cluster([{ host: '127.0.0.1', port: proxy.port }], { natMap }));
   client.on('error', () => undefined);
   return client;
 }
@@ -119,23 +126,36 @@ describe('A thousand connections that break under load', () => {
   }, 120_000);
 });
 
-describe('What a client sends again when its connection broke under it', () => {
+describe.each([
+  ['a client', [], usersClient],
+  ['a Cluster client', ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'], usersCluster],
+] as const)('What %s sends again when its connection broke under it', (_, args, connect) => {
   let server: RedisServer;
   let proxy: TcpProxy;
+  let pod: LockManager;
   beforeEach(async () => {
-    [server] = (await lab.start(1)) as [RedisServer];
+    [server] = (await lab.start(1, ...args)) as [RedisServer];
     [proxy] = (await lab.proxy(server)) as [TcpProxy];
+    if (args.length > 0) {
+      await on(server, (redis) => redis.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383'));
+      await eventually(async () => {
+        expect(await on(server, (redis) => redis.call('CLUSTER', 'INFO'))).toContain('cluster_state:ok');
+      });
+    }
+    pod = await lab.pod({ nodes: [connect(proxy, server)], nodeTimeout: '5s' });
+    await (await pod.acquire(lab.key())).release();
   });
+  afterEach(() => lab.end());
+
   const reconnect = async (): Promise<void> => {
     proxy.reset();
     await proxy.pass();
   };
 
   it('is not in its own way: who asked gets the lock, and once it is released nobody has it', async () => {
-    const pod = await lab.pod({ nodes: [usersClient(proxy)], nodeTimeout: '10s' });
     const key = lab.key();
     proxy.blackhole({ lane: 'replies' });
-    const asked = pod.acquire(key);
+    const asked = pod.acquire(key, { ttl: '10m', wait: '5m' });
     await eventually(async () => expect(await owners([server], key)).toEqual([expect.any(String)]));
     await reconnect();
     const lock = await asked;
@@ -144,10 +164,9 @@ describe('What a client sends again when its connection broke under it', () => {
   });
 
   it('is undone when nobody waits for it any more', async () => {
-    const pod = await lab.pod({ nodes: [usersClient(proxy)], nodeTimeout: '300ms' });
     const key = lab.key();
     proxy.blackhole({ lane: 'requests', drop: true });
-    await expect(pod.acquire(key, { ttl: '10m' })).rejects.toThrow('no answer within 300 ms');
+    await expect(pod.acquire(key, { ttl: '10m' })).rejects.toThrow('no answer within 5000 ms');
     expect(await fences([server], key)).toEqual([null]);
     await reconnect();
     await eventually(async () => {
@@ -157,7 +176,6 @@ describe('What a client sends again when its connection broke under it', () => {
   });
 
   it('is not taken for a loss when it is a release that has been carried out', async () => {
-    const pod = await lab.pod({ nodes: [usersClient(proxy)], nodeTimeout: '10s' });
     const key = lab.key();
     const worked = pod.withLock(key, async () => {
       proxy.blackhole({ lane: 'replies' });

@@ -21,7 +21,7 @@ export class Attempt extends Round<AcquireResult> {
   }
 
   override late(node: LockNode, reply: NodeReply): void {
-    if (this.#abandoned && (reply.status === 'yes' || this.#isOurs(reply))) this.#undo(node);
+    if (this.#abandoned && reply.status === 'yes') this.#undo(node);
   }
 
   /** Granted, refused, or not known yet. Throws when too few nodes took part to say either. */
@@ -33,7 +33,7 @@ export class Attempt extends Round<AcquireResult> {
     if (yes.length >= quorum) return this.#granted();
     if (yes.length + open >= quorum) return undefined;
     if (yes.length + no.length + open < quorum) throw new LockUnavailableError(this.request.key, this.failures);
-    const undecided = mostOfOneHolder(no, this.request.owner) < quorum;
+    const undecided = mostOfOneHolder(no) < quorum;
     // Nobody is seen to have a majority yet: the nodes that are still to answer may show one.
     return undecided && open > 0 ? undefined : this.#refused(undecided);
   }
@@ -81,12 +81,9 @@ export class Attempt extends Round<AcquireResult> {
   #refused(undecided: boolean): AcquireResult {
     this.#counted = true;
     // A node that refused has nothing of ours. The others may have, those included that have not answered.
-    const refusedBy = this.no.filter(({ reply }) => !this.#isOurs(reply)).map(({ node }) => node);
+    const refusedBy = this.no.map(({ node }) => node);
     this.#abandon(this.group.nodes.filter((node) => !refusedBy.includes(node)));
-    if (undecided) {
-      this.turns?.forget(this.request.owner);
-      return { acquired: false, undecided: true };
-    }
+    if (undecided) return { acquired: false, undecided: true };
     const retryAfterMs = this.#freeAfterMs();
     const inLine = this.turns ? { inLine: true } : {};
     return retryAfterMs > 0 ? { acquired: false, retryAfterMs, ...inLine } : { acquired: false, ...inLine };
@@ -99,11 +96,6 @@ export class Attempt extends Round<AcquireResult> {
     const waits = no.map(({ reply }) => (reply.value > 0 ? reply.value : Number.POSITIVE_INFINITY));
     const freeAfterMs = [...others, ...waits].sort((a, b) => a - b)[group.quorum - 1]!;
     return Number.isFinite(freeAfterMs) ? freeAfterMs : 0;
-  }
-
-  /** Some clients send again what their connection broke under: then it is this very attempt that stands in its own way. */
-  #isOurs(reply: NodeReply): boolean {
-    return reply.status === 'no' && reply.holder === this.request.owner;
   }
 
   #abandon(nodes: readonly LockNode[]): void {

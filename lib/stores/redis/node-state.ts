@@ -13,7 +13,7 @@ export class NodeState {
   #complaint: string | undefined;
   /** Whether it is connected, but not ready yet. */
   #opening = false;
-  /** How often its connection broke. */
+  /** How often a connection broke; a client of a Cluster has several. */
   breaks = 0;
 
   constructor(
@@ -27,6 +27,7 @@ export class NodeState {
     client.on('error', this.#onError);
     client.on(plight.event, this.#onConnect);
     client.on('close', this.#onClose);
+    client.on('-node', this.#onBreak);
     client.on('ready', this.#onReady);
   }
 
@@ -68,6 +69,7 @@ export class NodeState {
   ignore(own: boolean): void {
     this.client.off(this.plight.event, this.#onConnect);
     this.client.off('close', this.#onClose);
+    this.client.off('-node', this.#onBreak);
     this.client.off('ready', this.#onReady);
     if (!own) this.client.off('error', this.#onError);
   }
@@ -97,8 +99,10 @@ export class NodeState {
   };
 
   // An error that came before tells more: a refused port, a wrong password.
+  readonly #onBreak = (): void => void this.breaks++;
+
   readonly #onClose = (): void => {
-    this.breaks++;
+    this.#onBreak();
     this.#wentDown(this.#down ?? this.#complaint ?? 'connection closed');
     if (this.#opening) void this.plight.refusal().then(this.#explained);
     this.#opening = false;

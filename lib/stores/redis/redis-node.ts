@@ -20,7 +20,7 @@ import type { RedisClient } from './redis-client.js';
 import { NodeState } from './node-state.js';
 import { Plight } from './plight.js';
 import type { StoreObserver } from '../store-observer.js';
-import { CONNECTION_LOST, reason, toReply } from './script-answer.js';
+import { CONNECTION_LOST, isOwnDoing, reason, toReply } from './script-answer.js';
 import { Silence } from './silence.js';
 import { TickBatch } from './tick-batch.js';
 import { Turns } from './turns.js';
@@ -195,8 +195,7 @@ export class RedisNode implements LockNode {
       const reply = toReply(answers[index]);
       if (typeof reply !== 'string') {
         if (overdue) asker.late(this, reply);
-        // The first time may have released it.
-        else if (again && reply.status === 'no' && request.verb === 'release') asker.failed(this, CONNECTION_LOST);
+        else if (again && isOwnDoing(request, reply)) asker.failed(this, CONNECTION_LOST);
         else asker.answered(this, reply);
       } else if (!overdue) asker.failed(this, reply);
     }

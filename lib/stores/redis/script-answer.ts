@@ -1,4 +1,4 @@
-import type { NodeReply } from './lock-node.js';
+import type { NodeReply, NodeRequest } from './lock-node.js';
 
 /** What is said of a connection that broke under a command. */
 export const CONNECTION_LOST = 'connection lost';
@@ -30,4 +30,9 @@ export function toReply(answer: unknown): NodeReply | string {
   const state = { owner: String(owner), remainingMs: Number(remainingMs) };
   const line = Number(waiters) > 0 ? { waiters: Number(waiters) } : {};
   return { status: 'yes', value: Number(fence), state: { ...state, ...line } };
+}
+
+/** Whether this may have been refused only because it had been carried out before: what was to be released is gone, or the holder is the one who asks. */
+export function isOwnDoing({ verb, owner }: NodeRequest, reply: NodeReply): boolean {
+  return reply.status === 'no' && (verb === 'release' || reply.holder === owner);
 }
