@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { toKeys } from '../../lib/lock-key.js';
 import { KeyTemplate } from '../../lib/key-template.js';
 import { toSettings } from '../../lib/distributed-lock.options.js';
+import { toDashboardSettings } from '../../lib/dashboard/lock-dashboard.options.js';
 import { toMs } from '../../lib/duration.js';
 import { toTerms } from '../../lib/lock.options.js';
 import { readOwner } from '../../lib/owner.js';
@@ -32,6 +33,7 @@ const readers: [string, (text: string) => unknown][] = [
   ['an unknown option', (text) => toTerms({ [text]: 1 })],
   ['a URL of a node', (text) => toSettings({ nodes: [text] })],
   ['a URL of a node with a scheme', (text) => toSettings({ nodes: [`http://${text}`] })],
+  ['the path of a dashboard', (text) => toDashboardSettings({ path: `/${text}`, allowUnguarded: true })],
   ['an owner', (text) => readOwner(text)],
   ['an owner with a beginning', (text) => readOwner(`host-1-${text}`)],
   ['what a server says', (text) => [reason(new Error(text)), toFailure('a', text)]],

@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { HttpException } from '@nestjs/common';
+import { toDashboardSettings } from '../../lib/dashboard/lock-dashboard.options.js';
+import { toReleaseOrder } from '../../lib/dashboard/release-request.js';
 import { toSettings } from '../../lib/distributed-lock.options.js';
 import { toMs } from '../../lib/duration.js';
 import { toTerms } from '../../lib/lock.options.js';
@@ -57,6 +60,11 @@ describe('Any options', () => {
   it.each<[string, readonly string[], (options: object) => unknown]>([
     ['of the module', MODULE, (options) => toSettings(options)],
     ['of a failover', FAILOVER, (options) => toFailoverTerms(options)],
+    [
+      'of the dashboard',
+      ['path', 'guards', 'imports', 'allowUnguarded', 'release', 'manager'],
+      (options) => toDashboardSettings(options),
+    ],
     ['of nodes', ['host', 'port', 'evalsha', 'tls'], (node) => toSettings({ nodes: [node as RedisNodeOptions] })],
   ])('%s are taken or refused', (_, known, check) => {
     fc.assert(
@@ -92,6 +100,30 @@ describe('Any duration', () => {
         expect(Number.isSafeInteger(ms)).toBe(true);
         expect(ms).toBeGreaterThanOrEqual(10);
       }),
+      { numRuns: 4000 },
+    );
+  });
+});
+
+describe('Any request for a release', () => {
+  it('is an order for a key, or refused with a status', () => {
+    const text = fc.oneof(fc.constantFrom('release', 'same-origin', 'application/json', '9', 'http://a'), utf16());
+    const names = ['x-lock-dashboard', 'sec-fetch-site', 'content-type', 'content-length', 'origin', 'host'];
+    const sound = { 'x-lock-dashboard': 'release', 'content-type': 'application/json', 'content-length': '9' };
+    const headers = fc.dictionary(fc.constantFrom(...names), text).map((some) => ({ ...sound, ...some }));
+    fc.assert(
+      fc.property(
+        fc.oneof(headers, fc.constant(sound)),
+        fc.oneof(records(['key', 'id']), anything()),
+        (given, body) => {
+          try {
+            const { key } = toReleaseOrder({ headers: given, body });
+            expect(Buffer.byteLength(key)).toBeLessThanOrEqual(512);
+          } catch (error) {
+            expect(error).toBeInstanceOf(HttpException);
+          }
+        },
+      ),
       { numRuns: 4000 },
     );
   });
