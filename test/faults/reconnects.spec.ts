@@ -18,7 +18,7 @@ afterAll(() => lab.end());
 
 /** As its user has made it: what cannot be sent now lies in a queue, and what the connection broke under is sent again. */
 function usersClient({ port }: { readonly port: number }): Redis {
-  const client = lab.keep(new Redis(port, '127.0.0.1', { retryStrategy: () => 50 }));
+  const client = lab.keep(new Redis(port, '127.0.0.1', { retryStrategy: () => 50, disconnectTimeout: 100 }));
   client.on('error', () => undefined);
   return client;
 }
