@@ -12,6 +12,8 @@ export interface RedisClient {
   duplicate?(...args: any[]): unknown;
   /** Without it locks cannot be listed. */
   scan?(...args: any[]): Promise<any>;
+  /** Without it nothing is known of the server. */
+  info?(...args: any[]): Promise<any>;
   /** Of a Cluster: clients of its servers. */
   nodes?(role: 'master'): any;
   connect(): Promise<unknown>;

@@ -1,7 +1,9 @@
 import type { Timers } from '../../runtime.js';
 import { Channels } from './channels.js';
 import { Debts } from './debts.js';
+import type { Fitness } from './fitness.js';
 import { Flight, type Awaited, type Pending } from './flight.js';
+import { inTime } from './in-time.js';
 import { KeyScan } from './key-scan.js';
 import {
   MARK,
@@ -14,6 +16,7 @@ import {
 } from './lock-node.js';
 import { FreeChannel, type Told } from './free-channel.js';
 import { NOBODY } from './node-group.js';
+import { isDenial } from './server-rights.js';
 import { LockScripts, type ScriptCall } from './lock-scripts.js';
 import type { RedisClient } from './redis-client.js';
 import { NodeState } from './node-state.js';
@@ -30,6 +33,8 @@ export interface RedisNodeTerms {
   readonly retentionMs: number;
   readonly quarantineMs: number;
   readonly log: (message: string) => void;
+  /** Whether it may be asked for locks. */
+  readonly fitness?: Fitness;
 }
 
 /** A node that leaves this many scripts unanswered gets no more until it answers, even if it is needed: what is sent to it only piles up. */
@@ -89,7 +94,8 @@ export class RedisNode implements LockNode {
   }
 
   send(request: NodeRequest, timeoutMs: number, asker: Asker, spare = false): void {
-    const refusal = this.#refusal(spare);
+    const asksForLock = request.verb === 'acquire' || request.verb === 'queue';
+    const refusal = this.#refusal(spare) ?? (asksForLock ? this.terms.fitness?.refusal() : undefined);
     if (refusal !== undefined) {
       this.#debts.unsent({ request, timeoutMs });
       return queueMicrotask(() => asker.failed(this, refusal));
@@ -121,24 +127,16 @@ export class RedisNode implements LockNode {
 
   /** Resolves once the connection is ready, or after `limitMs` without one; false in that case. */
   whenReady(limitMs: number): Promise<boolean> {
-    if (this.#state.isConnected) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const settle = (): void => {
-        cancel();
-        this.client.off('ready', settle);
-        resolve(this.#state.isConnected);
-      };
-      const cancel = this.timers.start(settle, limitMs, true);
-      this.client.on('ready', settle);
-    });
+    return this.#state.whenReady(limitMs, this.timers);
   }
 
   async close(): Promise<void> {
     this.#silence?.end();
     this.#free.close();
     this.#channels.close();
+    this.terms.fitness?.end();
     if (this.terms.own) {
-      if (this.#state.isConnected) await this.#quit();
+      if (this.#state.isConnected) await inTime(this.client.quit(), CLOSE_MS, this.timers).catch(() => undefined);
       this.client.disconnect();
     }
     this.#state.ignore(this.terms.own);
@@ -188,14 +186,23 @@ export class RedisNode implements LockNode {
       if (typeof reply !== 'string') {
         if (overdue) asker.late(this, reply);
         else asker.answered(this, reply);
-      } else if (!overdue) asker.failed(this, reply);
+      } else {
+        this.#heed(reply);
+        if (!overdue) asker.failed(this, reply);
+      }
     }
+  }
+
+  /** What the user may do has changed: which command it lacks is not always said. */
+  #heed(why: string): void {
+    if (isDenial(why)) this.terms.fitness?.doubt();
   }
 
   #fail(flight: Flight, error: unknown): void {
     this.#land(flight);
     const why = reason(error);
     if (why.startsWith('READONLY')) this.#state.complain(why);
+    this.#heed(why);
     const lost = why === CONNECTION_LOST || !this.#state.isConnected;
     for (const { request, timeoutMs, asker, overdue } of flight.awaited) {
       if (lost && request) this.#debts.unanswered({ request, timeoutMs });
@@ -245,12 +252,5 @@ export class RedisNode implements LockNode {
   /** Carries the call out, and leaves its script on the node. */
   #load({ text, keyCount, args }: ScriptCall): Promise<unknown> {
     return this.client.eval(text, keyCount, ...args);
-  }
-
-  async #quit(): Promise<void> {
-    let cancel: () => void = () => undefined;
-    const limit = new Promise<void>((resolve) => (cancel = this.timers.start(resolve, CLOSE_MS, true)));
-    await Promise.race([this.client.quit().catch(() => undefined), limit]);
-    cancel();
   }
 }

@@ -5,6 +5,7 @@ import { connect } from './connection.js';
 import { isRedisClient, type RedisNodeEntry } from './redis-client.js';
 import { RedisNode } from './redis-node.js';
 import { RedlockStore } from './redlock.store.js';
+import { RollCall } from './roll-call.js';
 
 export interface RedisStoreOptions {
   /** One node: a plain lock on it. Three or more, an odd number: Redlock over independent nodes. */
@@ -48,11 +49,19 @@ export async function connectRedis(
     throw new LockOptionsError('quarantine', options.quarantine, 'a Cluster cannot have one; leave it out, or give 0.');
   }
   const connections = await Promise.all(options.nodes.map(connect));
-  const nodes = connections.map(
-    ({ client, name, own }) =>
-      new RedisNode(client, { name, own, retentionMs: FENCE_RETENTION_MS, quarantineMs, log }, runtime.timers),
-  );
+  const rollCall = new RollCall(log, runtime);
+  const nodes = connections.map(({ client, name, own }) => {
+    const fitness = rollCall.enlist(client, name, quarantineMs > 0);
+    const terms = { name, own, retentionMs: FENCE_RETENTION_MS, quarantineMs, log, fitness };
+    return new RedisNode(client, terms, runtime.timers);
+  });
   await Promise.all(nodes.map((node) => node.whenReady(CONNECT_LIMIT_MS)));
+  try {
+    await rollCall.check();
+  } catch (error) {
+    await Promise.all(nodes.map((node) => node.close()));
+    throw error;
+  }
   return new RedlockStore(nodes, { nodeTimeoutMs, quarantineMs, log }, runtime);
 }
 
