@@ -39,7 +39,7 @@ const DEFAULTS = {
  * @throws LockOptionsError when neither ioredis nor iovalkey is installed.
  */
 export async function connect(entry: RedisNodeEntry, index: number): Promise<Connection> {
-  if (isRedisClient(entry)) return { client: entry, name: address(entry.options, index), own: false };
+  if (isRedisClient(entry)) return { client: entry, name: nameOf(entry, index), own: false };
   const Client = await clientClass(entry);
   const own = (client: RedisClient, name: string): Connection => {
     // From its first moment: an error may come before the node is there that listens.
@@ -60,8 +60,22 @@ async function clientClass(entry: RedisNodeEntry): Promise<ClientClass> {
   );
 }
 
-function address(options: object | undefined, index: number): string {
-  const { host, port } = (options ?? {}) as { host?: unknown; port?: unknown };
+interface Place {
+  readonly host?: unknown;
+  readonly port?: unknown;
+}
+
+/** Of a Cluster, where it begins to look for the servers. */
+function nameOf(client: RedisClient, index: number): string {
+  if (!client.isCluster) return address(client.options, index);
+  const [first] = (client as { startupNodes?: readonly unknown[] }).startupNodes ?? [];
+  return typeof first === 'object' ? `cluster of ${address(first, index)}` : `node ${index + 1}`;
+}
+
+/** Behind Sentinels it moves, so it is known by its name. */
+function address(options: object | null | undefined, index: number): string {
+  const { host, port, sentinels, name } = (options ?? {}) as Place & { sentinels?: Place[] | null; name?: unknown };
+  if (sentinels?.[0]) return `${String(name)} of sentinel ${address(sentinels[0], index)}`;
   if (typeof host !== 'string' && typeof port !== 'number') return `node ${index + 1}`;
   return `${typeof host === 'string' ? host : 'localhost'}:${typeof port === 'number' ? port : 6379}`;
 }

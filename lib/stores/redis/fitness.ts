@@ -2,8 +2,8 @@ import type { Clock, Timers } from '../../runtime.js';
 import { inTime } from './in-time.js';
 import type { RedisClient } from './redis-client.js';
 import { factsOf, isTooOld, OLDEST_VERSION, type ServerFacts } from './server-facts.js';
-import { missingRights } from './server-rights.js';
-import { serversOf } from './servers.js';
+import { missingRights, type MissingRights } from './server-rights.js';
+import { serversOf, type Server } from './servers.js';
 
 export interface FitnessTerms {
   readonly name: string;
@@ -17,6 +17,12 @@ export interface FitnessTerms {
 const TIMEOUT_MS = 1000;
 /** How often a node that is not fit is looked at again, while it is asked for locks. */
 const REST_MS = 1000;
+
+const SAFE_POLICY = 'noeviction';
+const EVICTS = 'drops locks when its memory is full, and may let a second holder in';
+const CROSSING = /^(MOVED|CROSSSLOT|ASK)\b/;
+const MEMBER =
+  'MOVED is what it answers for most keys, since it is a member of a Cluster; give the whole Cluster as one node, by a client: `new Cluster([…])`';
 
 /**
  * Whether what a connection leads to can keep locks. It is looked at whenever the connection is ready, since that may lead elsewhere each time, and while it is not fit also when it is asked for
@@ -65,6 +71,11 @@ export class Fitness {
     this.client.off('ready', this.#look);
   }
 
+  /** Its user may not listen to what is said to those who wait. */
+  deaf(why: string): void {
+    this.#warn(`does not wake who waits for a key, who then looks from time to time: ${why}.`);
+  }
+
   say(message: string): void {
     if (this.#said.has(message)) return;
     this.#said.add(message);
@@ -83,42 +94,43 @@ export class Fitness {
 
   async #examine(): Promise<void> {
     const servers = serversOf(this.client);
-    const { client, terms } = this;
-    const { keyPrefix = '' } = (client.options ?? {}) as { keyPrefix?: string | Buffer };
-    const probe = { isCluster: client.isCluster === true, guarded: terms.guarded, prefix: keyPrefix.toString() };
     const [facts, rights] = await Promise.all([
       Promise.all(servers.map(factsOf)),
-      Promise.all(servers.map((server) => missingRights(server, probe))).catch((error: unknown) => error as Error),
+      this.#rightsOn(servers).catch((error: unknown) => error as Error),
     ]);
     this.runIds = facts.flatMap(({ runId }) => runId ?? []);
-    const crossing = rights instanceof Error && /^(MOVED|CROSSSLOT|ASK)\b/.test(rights.message);
+    const crossing = rights instanceof Error && CROSSING.test(rights.message);
     this.misuse = facts.map((each) => this.#misuse(each, crossing)).find((each) => each !== undefined);
-    if (!(rights instanceof Error)) {
-      const needed = [...new Set(rights.flatMap((each) => each.needed))];
-      this.#lack = needed.length > 0 ? `NOPERM its user may not use ${needed.join(', ')}` : undefined;
-      if (rights.some(({ mute }) => mute))
-        this.#warn(
-          'its user may not PUBLISH to channels such as lock:*: who waits for a key is not woken, and looks from time to time.',
-        );
+    if (!(rights instanceof Error)) this.#judge(rights);
+    for (const { evictionPolicy = SAFE_POLICY } of facts) {
+      if (evictionPolicy !== SAFE_POLICY)
+        this.#warn(`${EVICTS} (maxmemory-policy ${evictionPolicy}). Set ${SAFE_POLICY}.`);
     }
-    if (this.#lack) this.#warn(`it grants no locks: ${this.#lack}.`);
-    for (const { evictionPolicy = 'noeviction' } of facts) {
-      if (evictionPolicy !== 'noeviction')
-        this.#warn(
-          `its maxmemory-policy is ${evictionPolicy}: when its memory is full it may drop locks, and let a second holder in. Set noeviction.`,
-        );
-    }
-    terms.looked(this);
+    this.terms.looked(this);
+  }
+
+  #rightsOn(servers: readonly Server[]): Promise<MissingRights[]> {
+    const { keyPrefix = '' } = (this.client.options ?? {}) as { keyPrefix?: string | Buffer };
+    const { guarded } = this.terms;
+    const probe = { isCluster: this.client.isCluster === true, guarded, prefix: keyPrefix.toString() };
+    return Promise.all(servers.map((server) => missingRights(server, probe)));
+  }
+
+  #judge(rights: readonly MissingRights[]): void {
+    const needed = [...new Set(rights.flatMap((each) => each.needed))];
+    this.#lack = needed.length > 0 ? `NOPERM its user may not use ${needed.join(', ')}` : undefined;
+    if (this.#lack) this.#warn(`grants no locks: ${this.#lack}.`);
+    if (rights.some(({ mute }) => mute)) this.deaf('NOPERM its user may not PUBLISH to channels such as lock:*');
   }
 
   #misuse({ version, inCluster }: ServerFacts, crossing: boolean): string | undefined {
-    if (version !== undefined && isTooOld(version))
+    if (version !== undefined && isTooOld(version)) {
       return `it runs Redis ${version}, and locks need ${OLDEST_VERSION} or later`;
-    if (this.client.isCluster || !(inCluster || crossing)) return undefined;
-    return 'MOVED is what it answers for most keys, since it is a member of a Cluster: give the Cluster as one node, by a client such as `new Cluster([…])`';
+    }
+    return !this.client.isCluster && (inCluster || crossing) ? MEMBER : undefined;
   }
 
   #warn(what: string): void {
-    this.say(`Redis node ${this.name}: ${what}`);
+    this.say(`Redis node ${this.name} ${what}`);
   }
 }

@@ -69,7 +69,7 @@ export class RedisNode implements LockNode {
     this.#scripts = new LockScripts(terms.quarantineMs, terms.retentionMs, client.isCluster);
     if (!client.isCluster) this.renewAll = (...asked) => this.#renewAll(...asked);
     if (terms.own) this.#silence = new Silence(client, timers);
-    this.#channels = new Channels(client);
+    this.#channels = new Channels(client, (why) => terms.fitness?.deaf(why));
     this.#free = new FreeChannel(this.#channels, timers);
     this.turns = new Turns(this.#channels);
     if (client.scan) {

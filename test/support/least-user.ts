@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { Redis } from 'ioredis';
+
+export interface RedisUser {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** What docs/redis.md gives the user of the locks. */
+export const LEAST_RULES: readonly string[] = (() => {
+  const page = readFileSync(new URL('../../docs/redis.md', import.meta.url), 'utf8');
+  const [, rules] = /^ACL SETUSER locks on >secret (.+)$/m.exec(page) ?? [];
+  if (!rules) throw new Error('docs/redis.md has no line ACL SETUSER locks on >secret …');
+  return rules.split(' ');
+})();
+
+/** Creates a user on a server, or changes one. */
+export async function setUser(
+  { port }: { readonly port: number },
+  rules: readonly string[],
+  user: RedisUser = { username: 'locks', password: 'secret' },
+): Promise<RedisUser> {
+  const admin = new Redis(port, '127.0.0.1');
+  await admin
+    .call('ACL', 'SETUSER', user.username, 'reset', 'on', `>${user.password}`, ...rules)
+    .finally(() => admin.disconnect());
+  return user;
+}
