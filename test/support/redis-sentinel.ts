@@ -76,7 +76,9 @@ export class RedisSentinel {
   async failOver(): Promise<void> {
     const sentinel = new Redis(this.port, '127.0.0.1');
     const before = await this.primary();
-    await sentinel.call('SENTINEL', 'FAILOVER', NAME).finally(() => sentinel.disconnect());
+    // It has to have heard of the replica lately.
+    const asked = eventually(() => sentinel.call('SENTINEL', 'FAILOVER', NAME));
+    await asked.finally(() => sentinel.disconnect());
     await this.movedFrom(before);
   }
 
