@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockBusyError } from '../../lib/errors.js';
 import type { RedisNodeEntry } from '../../lib/stores/redis/redis-client.js';
-import { Lab, lockName, renewed } from '../faults/lab.js';
+import { Lab, lockName } from '../faults/lab.js';
 import { eventually } from '../support/eventually.js';
 import { RedisSentinel } from '../support/redis-sentinel.js';
 
@@ -45,7 +45,7 @@ describe('Behind a Sentinel', () => {
       });
       await before.kill();
       const after = await sentinel.movedFrom(before);
-      await renewed(lock);
+      await eventually(() => lock.renew());
       expect(lock.held).toBe(true);
       await eventually(() => expect(other.acquire(key)).rejects.toBeInstanceOf(LockBusyError));
       expect(await ask(after.port, (redis) => redis.get(lockName(key)))).toBe(owner);
@@ -81,7 +81,7 @@ describe('Behind a Sentinel', () => {
     const lock = await holder.acquire(key, { ttl: '20s' });
     const next = waiter.acquire(key, { wait: '60s' });
     await sentinel.failOver();
-    await renewed(lock);
+    await eventually(() => lock.renew());
     const primary = await sentinel.primary();
     await eventually(async () => {
       const line = await ask(primary.port, (redis) => redis.get(`${lockName(key)}:free`));
