@@ -80,11 +80,9 @@ export class Attempt extends Round<AcquireResult> {
 
   #refused(undecided: boolean): AcquireResult {
     this.#counted = true;
-    // A node that refused for somebody else has nothing of ours. The others may have, those included that have not answered; and one that refused for this very owner has: a Cluster's client sends
-    // once more what it got no answer to.
-    const { owner } = this.request;
-    const others = this.no.filter(({ reply }) => reply.status === 'no' && reply.holder !== owner);
-    this.#abandon(this.group.nodes.filter((node) => !others.some((vote) => vote.node === node)));
+    // A node that refused has nothing of ours. The others may have, those included that have not answered.
+    const refusedBy = this.no.map(({ node }) => node);
+    this.#abandon(this.group.nodes.filter((node) => !refusedBy.includes(node)));
     if (undecided) return { acquired: false, undecided: true };
     const retryAfterMs = this.#freeAfterMs();
     const inLine = this.turns ? { inLine: true } : {};

@@ -30,6 +30,8 @@ const DEFAULTS = {
   disconnectTimeout: 500,
   keepAlive: 10_000,
   retryStrategy: (attempt: number): number => Math.min(LONGEST_RECONNECT_MS, 50 * 2 ** Math.min(attempt, 10)),
+  // Of Sentinels: told by them, it leaves a primary that has been replaced at once. That one learns of it some ten seconds later.
+  failoverDetector: true,
   // After a failover a connection may still lead to what is now a replica.
   reconnectOnError: (error: Error): boolean => error.message.startsWith('READONLY'),
 };

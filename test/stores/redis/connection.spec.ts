@@ -18,6 +18,14 @@ describe('A connection of our own', () => {
     expect(delays[0]).toBe(100);
   });
 
+  it('leaves a primary that its Sentinels have replaced at once, unless the user has it otherwise', async () => {
+    for (const chosen of [{}, { failoverDetector: false }]) {
+      const { client } = await connect({ host: '127.0.0.1', port: await freePort(), ...chosen }, 0);
+      client.disconnect();
+      expect(client.options).toMatchObject({ failoverDetector: true, ...chosen });
+    }
+  });
+
   it('is named without what its URL keeps secret', async () => {
     const { client, name, own } = await connect(`redis://user:secret@127.0.0.1:${await freePort()}/1`, 0);
     client.disconnect();
