@@ -14,11 +14,16 @@ export const LEAST_RULES: readonly string[] = (() => {
   return rules.split(' ');
 })();
 
+export const LOCKS_USER: RedisUser = { username: 'locks', password: 'secret' };
+
+/** What goes before the host in the URLs of the tests' own servers: with `LOCKS_USER=least` in the environment they lock as the least user. */
+export const LOGIN = process.env.LOCKS_USER === 'least' ? `${LOCKS_USER.username}:${LOCKS_USER.password}@` : '';
+
 /** Creates a user on a server, or changes one. */
 export async function setUser(
   { port }: { readonly port: number },
   rules: readonly string[],
-  user: RedisUser = { username: 'locks', password: 'secret' },
+  user = LOCKS_USER,
 ): Promise<RedisUser> {
   const admin = new Redis(port, '127.0.0.1');
   await admin
