@@ -30,7 +30,7 @@ const DEFAULTS = {
   disconnectTimeout: 500,
   keepAlive: 10_000,
   retryStrategy: (attempt: number): number => Math.min(LONGEST_RECONNECT_MS, 50 * 2 ** Math.min(attempt, 10)),
-  // Of Sentinels: told by them, it leaves a primary that has been replaced at once. That one learns of it some ten seconds later.
+  // Of Sentinels: told by them, it leaves a primary that has been replaced at once. It learns of that only seconds later.
   failoverDetector: true,
   // After a failover a connection may still lead to what is now a replica.
   reconnectOnError: (error: Error): boolean => error.message.startsWith('READONLY'),
@@ -71,7 +71,9 @@ interface Place {
 function nameOf(client: RedisClient, index: number): string {
   if (!client.isCluster) return address(client.options, index);
   const [first] = (client as { startupNodes?: readonly unknown[] }).startupNodes ?? [];
-  return typeof first === 'object' ? `cluster of ${address(first, index)}` : `node ${index + 1}`;
+  if (typeof first === 'object') return `cluster of ${address(first, index)}`;
+  const url = typeof first === 'string' && URL.canParse(first) ? new URL(first) : undefined;
+  return url?.host ? `cluster of ${url.host}` : `node ${index + 1}`;
 }
 
 /** Behind Sentinels it moves, so it is known by its name. */
