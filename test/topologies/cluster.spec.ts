@@ -86,6 +86,10 @@ describe('A key prefix on a Cluster', () => {
     expect(elsewhere.held).toBe(true);
     const next = one.acquire(key, { wait: '20s' });
     await eventually(async () => expect(await ask(primary, (redis) => redis.get(`${name}:free`))).toMatch(/\S/));
+    const channels = (server: RedisServer): Promise<unknown> => ask(server, (redis) => redis.pubsub('CHANNELS'));
+    const heard = (await Promise.all(cluster.servers.map(channels))).flat().map(String);
+    const start = `${keyPrefix}lock:turn:`;
+    expect(heard.map((channel) => channel.slice(0, start.length))).toEqual([start]);
     expect(await lock.release()).toBe(true);
     await (await next).release();
   });
