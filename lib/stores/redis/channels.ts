@@ -1,6 +1,5 @@
 import type { RedisClient } from './redis-client.js';
-import { reason } from './script-answer.js';
-import { isDenial } from './server-rights.js';
+import { isDenial, reason } from './script-answer.js';
 
 /** What is used of a client that does nothing but listen. */
 interface Subscriber {

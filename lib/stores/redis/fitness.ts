@@ -103,8 +103,8 @@ export class Fitness {
     this.misuse = facts.map((each) => this.#misuse(each, crossing)).find((each) => each !== undefined);
     if (!(rights instanceof Error)) this.#judge(rights);
     for (const { evictionPolicy = SAFE_POLICY } of facts) {
-      if (evictionPolicy !== SAFE_POLICY)
-        this.#warn(`${EVICTS} (maxmemory-policy ${evictionPolicy}). Set ${SAFE_POLICY}.`);
+      if (evictionPolicy === SAFE_POLICY) continue;
+      this.#warn(`${EVICTS} (maxmemory-policy ${evictionPolicy}). Set ${SAFE_POLICY}.`);
     }
     this.terms.looked(this);
   }

@@ -16,12 +16,11 @@ import {
 } from './lock-node.js';
 import { FreeChannel, type Told } from './free-channel.js';
 import { NOBODY } from './node-group.js';
-import { isDenial } from './server-rights.js';
 import { LockScripts, type ScriptCall } from './lock-scripts.js';
 import type { RedisClient } from './redis-client.js';
 import { NodeState } from './node-state.js';
 import type { StoreObserver } from '../store-observer.js';
-import { CONNECTION_LOST, reason, toReply } from './script-answer.js';
+import { CONNECTION_LOST, isDenial, reason, toReply } from './script-answer.js';
 import { Silence } from './silence.js';
 import { TickBatch } from './tick-batch.js';
 import { Turns } from './turns.js';

@@ -5,10 +5,19 @@ export const CONNECTION_LOST = 'connection lost';
 /** How clients say that the connection broke under a command: as advice on options that a user must not change here. */
 const LOST = /^(Reached the max retries per request|Stream isn't writeable|Connection is closed)/;
 
+/** How servers say to a script that the user may not: for a command, some key, or a channel. To whoever asks by themselves they say NOPERM. */
+const DENIED = /ACL failure|The user executing the script can't|no permissions/i;
+
 /** Why a call failed, in words that are worth showing. */
 export function reason(error: unknown): string {
   const text = error instanceof Error ? error.message || error.name : String(error);
-  return LOST.test(text) ? CONNECTION_LOST : text;
+  if (LOST.test(text)) return CONNECTION_LOST;
+  return DENIED.test(text) && !text.startsWith('NOPERM') ? `NOPERM ${text.replace(/^ERR /, '')}` : text;
+}
+
+/** Whether the user lacks a right. */
+export function isDenial(why: string): boolean {
+  return why.startsWith('NOPERM');
 }
 
 /** What a script said; a text is an error. */
@@ -17,7 +26,7 @@ export function toReply(answer: unknown): NodeReply | string {
   if (!Array.isArray(answer)) return { status: 'yes', value: Number(answer) };
   const [code, value] = answer as [unknown, unknown];
   const status = Number(code);
-  if (status < 0) return String(value);
+  if (status < 0) return reason(value);
   if (status === 2) return { status: 'quarantined', value: Number(value) };
   if (!Array.isArray(value)) return { status: status === 0 ? 'no' : 'yes', value: Number(value) };
   const [owner, remainingMs, fence, waiters] = value as unknown[];

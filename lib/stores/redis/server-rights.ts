@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fenceName, lockName, MARKER_KEY } from './key-names.js';
-import { reason } from './script-answer.js';
+import { isDenial, reason } from './script-answer.js';
 import type { Server } from './servers.js';
 
 /** What a user may not do on a server, of what locks need. */
@@ -38,13 +38,8 @@ try('PUBLISH', ARGV[1], '')
 return refusals`;
 const SHA = createHash('sha1').update(PROBE).digest('hex');
 
-/** Of a user: for a command, for some key, or for a channel. Servers say it in many ways. */
-const DENIED = /NOPERM|ACL failure|no permissions|can't (run|access|publish)/i;
 const OF_KEYS = /\bkeys?\b/;
-
-export function isDenial(why: string): boolean {
-  return DENIED.test(why);
-}
+const KEYS_LACK = 'keys such as lock:*';
 
 /** @throws what the server says to a script, other than that the user may not. */
 export async function missingRights(
@@ -69,11 +64,9 @@ export async function missingRights(
   let mute = false;
   for (const refusal of answer as string[]) {
     const [name = '', why = ''] = /^(\S+) (.*)$/s.exec(refusal)?.slice(1) ?? [];
-    if (!isDenial(why)) continue;
+    if (!isDenial(reason(why))) continue;
     if (name === 'PUBLISH') mute = true;
     else needed.add(OF_KEYS.test(why) ? KEYS_LACK : name);
   }
   return { needed: [...needed], mute };
 }
-
-const KEYS_LACK = 'keys such as lock:*';
