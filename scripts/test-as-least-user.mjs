@@ -2,10 +2,9 @@
 import { spawnSync } from 'node:child_process';
 
 const files = [
-  'test/stores/store-contract',
-  'test/stores/redis/(free-channel|handing-on|looking|many-waiters)',
-  'test/faults/(amnesia|outage|release-race|renewed-together|split-votes|traces|unwell-nodes)',
-  'test/e2e',
+  'test/stores/redis/(free-channel|handing-on|looking)',
+  'test/faults/(amnesia|outage|release-race|split-votes|traces)',
+  'test/e2e/(http|module|providers|schedule|shutdown)',
 ];
 const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
 const run = spawnSync(

@@ -4,7 +4,7 @@ import { Cluster as Cluster5 } from 'ioredis5';
 import { Cluster as ValkeyCluster } from 'iovalkey';
 import type { RedisClient, RedisNodeEntry } from '../../lib/stores/redis/redis-client.js';
 import { connectRedis } from '../../lib/stores/redis/redis.store.js';
-import { defineStoreContract } from '../../lib/testing/index.js';
+import { keepsContract } from '../support/contract-at-once.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { RedisSentinel } from '../support/redis-sentinel.js';
 import { RedisServer } from '../support/redis-server.js';
@@ -65,10 +65,9 @@ describe.each(TOPOLOGIES)('%s', (_name, start) => {
     await Promise.all((topology?.servers ?? []).map((server) => server.stop()));
   });
 
-  defineStoreContract({
-    test: it,
-    createStore: () => connectRedis({ nodes, ttlMs: 30_000, nodeTimeout: '5s', quarantine: 0 }),
-  });
+  it('keeps the contract of the stores', () => {
+    return keepsContract(() => connectRedis({ nodes, ttlMs: 30_000, nodeTimeout: '5s', quarantine: 0 }));
+  }, 60_000);
 });
 
 describe('A Cluster of six servers as one node', () => {
@@ -85,10 +84,9 @@ describe('A Cluster of six servers as one node', () => {
     beforeAll(() => void (client = connect(cluster)));
     afterAll(() => client?.disconnect());
 
-    defineStoreContract({
-      test: it,
-      createStore: () => connectRedis({ nodes: [client!], ttlMs: 30_000, nodeTimeout: '5s' }),
-    });
+    it('keeps the contract of the stores', () => {
+      return keepsContract(() => connectRedis({ nodes: [client!], ttlMs: 30_000, nodeTimeout: '5s' }));
+    }, 60_000);
   });
 });
 
@@ -106,10 +104,9 @@ describe('RESP', () => {
   ])('%s', (_name, options) => {
     const entry = (): RedisNodeEntry => ({ host: '127.0.0.1', port: server.port, ...options });
 
-    defineStoreContract({
-      test: it,
-      createStore: () => connectRedis({ nodes: [entry()], ttlMs: 30_000, nodeTimeout: '5s' }),
-    });
+    it('keeps the contract of the stores', () => {
+      return keepsContract(() => connectRedis({ nodes: [entry()], ttlMs: 30_000, nodeTimeout: '5s' }));
+    }, 60_000);
 
     it('is what the connection speaks', async () => {
       const redis = new Redis({ ...(entry() as object), connectionName: 'speaker' });

@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import { LockBusyError } from '../../lib/errors.js';
-import type { LockStore } from '../../lib/stores/lock-store.js';
 import { fenceName, freeChannel, lockName } from '../../lib/stores/redis/key-names.js';
 import { connectRedis } from '../../lib/stores/redis/redis.store.js';
-import { defineStoreContract } from '../../lib/testing/index.js';
 import { Lab } from '../faults/lab.js';
+import { keepsContract } from '../support/contract-at-once.js';
 import { eventually } from '../support/eventually.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import type { RedisServer } from '../support/redis-server.js';
@@ -102,12 +101,6 @@ describe('What the scripts touch', () => {
     return { strays, touched };
   }
 
-  async function keepContract(createStore: () => Promise<LockStore>): Promise<void> {
-    const cases: (() => Promise<void>)[] = [];
-    defineStoreContract({ test: (_name, run) => cases.push(run), createStore });
-    await Promise.all(cases.map((run) => run()));
-  }
-
   it('is among the keys they are given, on a lone node with a line of waiters', async () => {
     const [server] = servers as [RedisServer];
     const nodes = [server.url];
@@ -121,7 +114,7 @@ describe('What the scripts touch', () => {
       line.disconnect();
       await lock.release();
       await Promise.all(waiters);
-      await keepContract(() => connectRedis({ nodes, ttlMs: 30_000, nodeTimeout: '5s' }));
+      await keepsContract(() => connectRedis({ nodes, ttlMs: 30_000, nodeTimeout: '5s' }));
     });
     expect(strays).toEqual([]);
     expect(touched).toBeGreaterThan(1000);
@@ -138,7 +131,7 @@ describe('What the scripts touch', () => {
       await eventually(async () => expect(await redis.get(lockName(lock.key))).not.toBeNull());
       redis.disconnect();
       await lock.release();
-      await keepContract(() => connectRedis({ nodes, ttlMs: 30_000, nodeTimeout: '5s', quarantine: '1ms' }));
+      await keepsContract(() => connectRedis({ nodes, ttlMs: 30_000, nodeTimeout: '5s', quarantine: '1ms' }));
     });
     expect(strays).toEqual([]);
     expect(touched).toBeGreaterThan(1000);
