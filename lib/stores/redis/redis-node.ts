@@ -88,13 +88,15 @@ export class RedisNode implements LockNode {
     return this.#state.isSilent || !this.#state.isConnected;
   }
 
+  readonly unfit = (): string | undefined => this.terms.fitness?.refusal();
+
   observe(observer: StoreObserver): () => void {
     return this.#state.reachability.observe(observer);
   }
 
   send(request: NodeRequest, timeoutMs: number, asker: Asker, spare = false): void {
     const asksForLock = request.verb === 'acquire' || request.verb === 'queue';
-    const refusal = this.#refusal(spare) ?? (asksForLock ? this.terms.fitness?.refusal() : undefined);
+    const refusal = this.#refusal(spare) ?? (asksForLock ? this.unfit() : undefined);
     if (refusal !== undefined) {
       this.#debts.unsent({ request, timeoutMs });
       return queueMicrotask(() => asker.failed(this, refusal));

@@ -263,6 +263,7 @@ describe('A user who lacks', () => {
     expect(logged).toEqual([`Redis node 127.0.0.1:${one.port} grants no locks: ${lack}.`]);
     await expect(store.acquire('lacking', 'o', TTL_MS)).rejects.toMatchObject({ causes: [{ reason: lack }] });
     await expect(store.acquire('lacking', 'o', TTL_MS, { stands: true })).rejects.toThrow(lack);
+    expect(await store.check()).toMatchObject({ status: 'down', nodes: [{ state: 'down', reason: lack }] });
     expect(await tell(one, (redis) => redis.exists('lock:{lacking}', 'lock:{lacking}:fence'))).toBe(0);
   });
 
