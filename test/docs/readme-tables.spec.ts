@@ -68,7 +68,9 @@ describe('the option tables of the README', () => {
       const nodes = Array.from({ length: count }, silentNode);
       const said: string[] = [];
       const ttlMs = 25_000;
-      const store = await api.connectRedis({ nodes, ttlMs, log: (message) => said.push(message) }, runtime);
+      const opening = api.connectRedis({ nodes, ttlMs, log: (message) => said.push(message) }, runtime);
+      await runtime.advance(ttlMs);
+      const store = await opening;
       let error: unknown;
       const attempt = store.acquire('a', 'owner', 2 * ttlMs).catch((reason: unknown) => (error = reason));
       const nodeTimeoutMs = toMs('nodeTimeout', cell('nodeTimeout', count));

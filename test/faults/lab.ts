@@ -4,6 +4,7 @@ import { LockManager } from '../../lib/lock-manager.js';
 import { connectRedis } from '../../lib/stores/redis/redis.store.js';
 import type { RedisNodeEntry } from '../../lib/stores/redis/redis-client.js';
 import { eventually } from '../support/eventually.js';
+import { LOGIN } from '../support/least-user.js';
 import { type RedisServer, startRedisNodes, stopAll } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 
@@ -77,7 +78,7 @@ export class Lab {
 }
 
 export function urls(nodes: readonly { readonly port: number }[]): string[] {
-  return nodes.map((node) => `redis://${address(node)}`);
+  return nodes.map((node) => `redis://${LOGIN}${address(node)}`);
 }
 
 /** `host:port`, as errors name it. */

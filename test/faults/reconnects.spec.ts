@@ -126,7 +126,7 @@ describe.each(['a client', 'a Cluster client'])('What %s sends again when its co
   let pod: LockManager;
   let cluster: RedisCluster | undefined;
   beforeEach(async () => {
-    if (kind === 'a Cluster client') cluster = await RedisCluster.start(2);
+    if (kind === 'a Cluster client') cluster = await RedisCluster.start({ primaries: 2 });
     server = cluster?.servers[0] ?? (await lab.start(1))[0]!;
     [proxy] = (await lab.proxy(server)) as [TcpProxy];
     pod = await lab.pod({ nodes: [cluster ? through(proxy, cluster) : usersClient(proxy)], nodeTimeout: '5s' });

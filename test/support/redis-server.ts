@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findRedisServer } from '../../scripts/find-servers.mjs';
 import { freePort } from './free-port.js';
+import { LEAST_RULES, LOCKS_USER, LOGIN } from './least-user.js';
 import { ManagedProcess, removeFolder } from './managed-process.js';
 
 export interface RedisServerOptions {
@@ -35,8 +36,9 @@ export class RedisServer {
     }
   }
 
+  /** Where locks go: as the least user, if the tests run so. */
   get url(): string {
-    return `redis://127.0.0.1:${this.port}`;
+    return `redis://${LOGIN}127.0.0.1:${this.port}`;
   }
 
   get pid(): number {
@@ -88,6 +90,8 @@ export async function stopAll(...servers: (RedisServer | undefined | (RedisServe
   await Promise.all(servers.flat().map(async (server) => server?.stop()));
 }
 
+const USER = LOGIN ? ['--user', LOCKS_USER.username, 'on', `>${LOCKS_USER.password}`, ...LEAST_RULES] : [];
+
 async function launch(
   port: number,
   folder: string,
@@ -100,7 +104,7 @@ async function launch(
     binary,
     [
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
-      ...['--appendonly', ...persistence, '--daemonize', 'no', ...args],
+      ...['--appendonly', ...persistence, '--daemonize', 'no', ...USER, ...args],
     ],
     { ownFolder: folder, cwd: folder },
   );

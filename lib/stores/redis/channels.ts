@@ -1,4 +1,5 @@
 import type { RedisClient } from './redis-client.js';
+import { isDenial, reason } from './script-answer.js';
 
 /** What is used of a client that does nothing but listen. */
 interface Subscriber {
@@ -25,7 +26,11 @@ export class Channels {
   #subscriber: Subscriber | undefined;
   #closed = false;
 
-  constructor(private readonly client: RedisClient) {
+  constructor(
+    private readonly client: RedisClient,
+    /** Called when nothing can be heard, with the reason. */
+    private readonly deaf: (why: string) => void = () => undefined,
+  ) {
     this.prefix = ((client.options as { keyPrefix?: string | Buffer } | undefined)?.keyPrefix ?? '').toString();
   }
 
@@ -72,7 +77,11 @@ export class Channels {
         // Something may have been said before.
         heard(undefined);
       },
-      () => undefined, // without access whoever waits looks from time to time
+      // Without access whoever waits looks from time to time. A connection that broke is made anew.
+      (error: unknown) => {
+        const why = reason(error);
+        if (isDenial(why)) this.deaf(why);
+      },
     );
   }
 

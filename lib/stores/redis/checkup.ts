@@ -14,6 +14,8 @@ export class Checkup implements Asker {
   }
 
   static of(node: LockNode, timeoutMs: number, clock: Clock): Promise<NodeHealth> {
+    const reason = node.unfit?.();
+    if (reason !== undefined) return Promise.resolve({ node: node.name, state: 'down', reason });
     return new Promise((resolve) => node.send(MARK, timeoutMs, new Checkup(clock, resolve)));
   }
 

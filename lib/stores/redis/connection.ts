@@ -1,5 +1,6 @@
 import { LockOptionsError } from '../../errors.js';
 import type { Timers } from '../../runtime.js';
+import { inTime } from './in-time.js';
 import { isRedisClient, type RedisClient, type RedisNodeEntry } from './redis-client.js';
 import { reason } from './script-answer.js';
 
@@ -34,6 +35,8 @@ const DEFAULTS = {
   disconnectTimeout: 500,
   keepAlive: 10_000,
   retryStrategy: (attempt: number): number => Math.min(LONGEST_RECONNECT_MS, 50 * 2 ** Math.min(attempt, 10)),
+  // Of Sentinels: told by them, it leaves a primary that has been replaced at once. It learns of that only seconds later.
+  failoverDetector: true,
   // After a failover a connection may still lead to what is now a replica.
   reconnectOnError: (error: Error): boolean => reason(error).startsWith('READONLY'),
   // The client asks now and then whether a node that is up has read its data.
@@ -45,7 +48,7 @@ const DEFAULTS = {
  * @throws LockOptionsError when neither ioredis nor iovalkey is installed.
  */
 export async function connect(entry: RedisNodeEntry, index: number): Promise<Connection> {
-  if (isRedisClient(entry)) return { client: entry, name: address(entry.options, index), own: false };
+  if (isRedisClient(entry)) return { client: entry, name: nameOf(entry, index), own: false };
   const Client = await clientClass(entry);
   const own = (client: RedisClient, name: string): Connection => {
     // From its first moment: an error may come before the node is there that listens.
@@ -58,10 +61,7 @@ export async function connect(entry: RedisNodeEntry, index: number): Promise<Con
 
 /** Ends it once the server has said goodbye, or soon. */
 export async function quit(client: RedisClient, timers: Timers): Promise<void> {
-  let cancel: () => void = () => undefined;
-  const limit = new Promise<void>((resolve) => (cancel = timers.start(resolve, LONGEST_GOODBYE_MS, true)));
-  await Promise.race([client.quit().catch(() => undefined), limit]);
-  cancel();
+  await inTime(client.quit(), LONGEST_GOODBYE_MS, timers).catch(() => undefined);
 }
 
 async function clientClass(entry: RedisNodeEntry): Promise<ClientClass> {
@@ -74,8 +74,24 @@ async function clientClass(entry: RedisNodeEntry): Promise<ClientClass> {
   );
 }
 
-function address(options: object | undefined, index: number): string {
-  const { host, port } = (options ?? {}) as { host?: unknown; port?: unknown };
+interface Place {
+  readonly host?: unknown;
+  readonly port?: unknown;
+}
+
+/** Of a Cluster, where it begins to look for the servers. */
+function nameOf(client: RedisClient, index: number): string {
+  if (!client.isCluster) return address(client.options, index);
+  const [first] = (client as { startupNodes?: readonly unknown[] }).startupNodes ?? [];
+  if (typeof first === 'object') return `cluster of ${address(first, index)}`;
+  const url = typeof first === 'string' && URL.canParse(first) ? new URL(first) : undefined;
+  return url?.host ? `cluster of ${url.host}` : `node ${index + 1}`;
+}
+
+/** Behind Sentinels it moves, so it is known by its name. */
+function address(options: object | null | undefined, index: number): string {
+  const { host, port, sentinels, name } = (options ?? {}) as Place & { sentinels?: Place[] | null; name?: unknown };
+  if (sentinels?.[0]) return `${String(name)} of sentinel ${address(sentinels[0], index)}`;
   if (typeof host !== 'string' && typeof port !== 'number') return `node ${index + 1}`;
   return `${typeof host === 'string' ? host : 'localhost'}:${typeof port === 'number' ? port : 6379}`;
 }

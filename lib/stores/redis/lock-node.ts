@@ -90,6 +90,8 @@ export interface LockNode {
   readonly name: string;
   /** Whether it is not connected, or has left something without an answer for too long. */
   readonly out?: boolean;
+  /** Why it is to be asked for no locks, though it may answer. */
+  unfit?(): string | undefined;
   /** Where it is heard whose turn it is. */
   readonly turns?: TurnEar;
   /** Whether those who listen to this key are told of it at present. */

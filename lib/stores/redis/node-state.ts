@@ -1,3 +1,4 @@
+import type { Timers } from '../../runtime.js';
 import { Reachability } from '../reachability.js';
 import { CLOSED } from './ailment.js';
 import type { Plight } from './plight.js';
@@ -49,6 +50,19 @@ export class NodeState {
   begin(): void {
     if (this.isConnected) this.#onReady();
     else if (this.client.status === 'wait') this.client.connect().catch(this.#onError);
+  }
+
+  whenReady(limitMs: number, timers: Timers): Promise<boolean> {
+    if (this.isConnected) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        cancel();
+        this.client.off('ready', settle);
+        resolve(this.isConnected);
+      };
+      const cancel = timers.start(settle, limitMs, true);
+      this.client.on('ready', settle);
+    });
   }
 
   fellSilent(why = 'not answering'): void {

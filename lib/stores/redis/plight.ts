@@ -1,5 +1,6 @@
 import { createConnection } from 'node:net';
 import type { Timers } from '../../runtime.js';
+import { inTime } from './in-time.js';
 import type { RedisClient } from './redis-client.js';
 
 /** A server that is up answers at once. */
@@ -52,12 +53,8 @@ export class Plight {
     return text.includes('cluster_state:fail') ? 'CLUSTERDOWN The cluster is down' : undefined;
   }
 
-  async #inTime(asked: Promise<string | undefined>): Promise<string | undefined> {
-    let cancel: () => void = () => undefined;
-    const late = new Promise<undefined>((resolve) => {
-      cancel = this.timers.start(() => resolve(undefined), LONGEST_MS, true);
-    });
-    return Promise.race([asked, late]).finally(cancel);
+  #inTime(asked: Promise<string | undefined>): Promise<string | undefined> {
+    return inTime(asked, LONGEST_MS, this.timers).catch(() => undefined);
   }
 }
 

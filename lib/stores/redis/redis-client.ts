@@ -12,8 +12,8 @@ export interface RedisClient {
   duplicate?(...args: any[]): unknown;
   /** Without it locks cannot be listed. */
   scan?(...args: any[]): Promise<any>;
-  /** Without it nobody says that a node is still reading its data. */
-  info?(section: string): Promise<unknown>;
+  /** Without it nothing is known of the server, nor whether it is still reading its data. */
+  info?(...sections: string[]): Promise<unknown>;
   /** Of a Cluster: how it is. */
   cluster?(subcommand: 'INFO'): Promise<unknown>;
   /** Of a Cluster: clients of its servers. */

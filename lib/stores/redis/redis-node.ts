@@ -2,6 +2,7 @@ import type { Timers } from '../../runtime.js';
 import { Channels } from './channels.js';
 import { quit } from './connection.js';
 import { Debts } from './debts.js';
+import type { Fitness } from './fitness.js';
 import { Flight, type Awaited, type Pending } from './flight.js';
 import { KeyScan } from './key-scan.js';
 import {
@@ -32,6 +33,8 @@ export interface RedisNodeTerms {
   readonly retentionMs: number;
   readonly quarantineMs: number;
   readonly log: (message: string) => void;
+  /** Whether it may be asked for locks. */
+  readonly fitness?: Fitness;
 }
 
 /** `again`: it may be the answer to a second time, since a client of the user's may send again what its connection broke under. */
@@ -71,7 +74,7 @@ export class RedisNode implements LockNode {
     if (terms.own) this.#silence = new Silence(client, timers);
     const plight = new Plight(client, timers);
     if (client.isCluster) this.#explain = () => plight.idleNow();
-    this.#channels = new Channels(client);
+    this.#channels = new Channels(client, (why) => terms.fitness?.deaf(why));
     this.#free = new FreeChannel(this.#channels, timers);
     this.turns = new Turns(this.#channels);
     if (client.scan) {
@@ -91,12 +94,15 @@ export class RedisNode implements LockNode {
     return this.#state.isSilent || !this.#state.isConnected;
   }
 
+  readonly unfit = (): string | undefined => this.terms.fitness?.refusal();
+
   observe(observer: StoreObserver): () => void {
     return this.#state.reachability.observe(observer);
   }
 
   send(request: NodeRequest, timeoutMs: number, asker: Asker, spare = false): void {
-    const refusal = this.#refusal(spare);
+    const asksForLock = request.verb === 'acquire' || request.verb === 'queue';
+    const refusal = this.#refusal(spare) ?? (asksForLock ? this.unfit() : undefined);
     if (refusal !== undefined) {
       this.#debts.unsent({ request, timeoutMs });
       return queueMicrotask(() => asker.failed(this, refusal));
@@ -128,22 +134,14 @@ export class RedisNode implements LockNode {
 
   /** Resolves once the connection is ready, or after `limitMs` without one; false in that case. */
   whenReady(limitMs: number): Promise<boolean> {
-    if (this.#state.isConnected) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const settle = (): void => {
-        cancel();
-        this.client.off('ready', settle);
-        resolve(this.#state.isConnected);
-      };
-      const cancel = this.timers.start(settle, limitMs, true);
-      this.client.on('ready', settle);
-    });
+    return this.#state.whenReady(limitMs, this.timers);
   }
 
   async close(): Promise<void> {
     this.#silence?.end();
     this.#free.close();
     this.#channels.close();
+    this.terms.fitness?.end();
     if (this.terms.own) {
       if (this.#state.isConnected) await quit(this.client, this.timers);
       this.client.disconnect();
@@ -197,7 +195,10 @@ export class RedisNode implements LockNode {
         if (overdue) asker.late(this, reply);
         else if (again && isOwnDoing(request, reply)) asker.failed(this, CONNECTION_LOST);
         else asker.answered(this, reply);
-      } else if (!overdue) asker.failed(this, reply);
+      } else {
+        this.terms.fitness?.heard(reply);
+        if (!overdue) asker.failed(this, reply);
+      }
     }
   }
 
@@ -205,6 +206,7 @@ export class RedisNode implements LockNode {
     this.#land(flight);
     const why = reason(error);
     if (why.startsWith('READONLY')) this.#state.complain(why);
+    this.terms.fitness?.heard(why);
     const lost = why === CONNECTION_LOST || !this.#state.isConnected;
     for (const { request, timeoutMs, asker, overdue } of flight.awaited) {
       if (lost && request) this.#debts.unanswered({ request, timeoutMs });

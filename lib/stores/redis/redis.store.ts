@@ -2,9 +2,10 @@ import { toMs, type Duration } from '../../duration.js';
 import { LockOptionsError } from '../../errors.js';
 import { systemRuntime, type Runtime } from '../../runtime.js';
 import { connect } from './connection.js';
-import { isRedisClient, type RedisNodeEntry } from './redis-client.js';
+import { isRedisClient, type RedisClient, type RedisNodeEntry } from './redis-client.js';
 import { RedisNode } from './redis-node.js';
 import { RedlockStore } from './redlock.store.js';
+import { RollCall } from './roll-call.js';
 
 export interface RedisStoreOptions {
   /** One node: a plain lock on it. Three or more, an odd number: Redlock over independent nodes. */
@@ -44,15 +45,21 @@ export async function connectRedis(
   const nodeTimeoutMs = toMsOr('nodeTimeout', options.nodeTimeout, 1, lone ? LONE_NODE_TIMEOUT_MS : NODE_TIMEOUT_MS);
   const quarantineMs = toMsOr('quarantine', options.quarantine, 0, lone ? 0 : options.ttlMs);
   const log = options.log ?? ((): void => undefined);
-  if (quarantineMs > 0 && options.nodes.some((node) => isRedisClient(node) && node.isCluster)) {
-    throw new LockOptionsError('quarantine', options.quarantine, 'a Cluster cannot have one; leave it out, or give 0.');
-  }
+  for (const node of options.nodes) if (isRedisClient(node) && node.isCluster) checkCluster(node, quarantineMs);
   const connections = await Promise.all(options.nodes.map(connect));
-  const nodes = connections.map(
-    ({ client, name, own }) =>
-      new RedisNode(client, { name, own, retentionMs: FENCE_RETENTION_MS, quarantineMs, log }, runtime.timers),
-  );
+  const rollCall = new RollCall(log, runtime);
+  const nodes = connections.map(({ client, name, own }) => {
+    const fitness = rollCall.enlist(client, name, quarantineMs > 0);
+    const terms = { name, own, retentionMs: FENCE_RETENTION_MS, quarantineMs, log, fitness };
+    return new RedisNode(client, terms, runtime.timers);
+  });
   await Promise.all(nodes.map((node) => node.whenReady(CONNECT_LIMIT_MS)));
+  try {
+    await rollCall.check();
+  } catch (error) {
+    await Promise.all(nodes.map((node) => node.close()));
+    throw error;
+  }
   return new RedlockStore(nodes, { nodeTimeoutMs, quarantineMs, log }, runtime);
 }
 
@@ -88,6 +95,21 @@ function checkNode(node: RedisNodeEntry): void {
     withoutSecrets(node),
     "give a URL such as 'redis://host:6379', ioredis options, or a client.",
   );
+}
+
+/** All that belongs to a key must be in one slot; a node's marker would be in another. */
+function checkCluster({ options }: RedisClient, quarantineMs: number): void {
+  if (quarantineMs > 0) {
+    throw new LockOptionsError(
+      'quarantine',
+      `${quarantineMs} ms`,
+      'a Cluster cannot have one, so with a Cluster among the nodes give `quarantine: 0`, and keep its servers from coming back empty.',
+    );
+  }
+  const { keyPrefix = '' } = (options ?? {}) as { keyPrefix?: string | Buffer };
+  if (!/^[^{]*\{\}/.test(keyPrefix.toString())) return;
+  const remedy = 'with {} in it the lock of a key and its fence are in different slots of a Cluster; take that out.';
+  throw new LockOptionsError('keyPrefix', keyPrefix.toString(), remedy);
 }
 
 /** A URL may carry a password, and the error may be logged. */

@@ -8,12 +8,21 @@ const LOST = /^(Reached the max retries per request|Stream isn't writeable|Conne
 /** What comes before the words of a server: of Redis 6, where a script fails; of a client that has asked a Cluster again and again. */
 const PREAMBLE =
   /^(?:ERR Error running script.*?-(?=[A-Z]+ )|Too many Cluster redirections\. Last error: ReplyError: )/s;
+/** How servers say to a script that the user may not: for a command, some key, or a channel. To whoever asks by themselves they say NOPERM. */
+const DENIED = /ACL failure|The user executing the script can't|no permissions/i;
 
 /** Why a call failed, in words that are worth showing. */
 export function reason(error: unknown): string {
   const { message, name } = (error ?? {}) as Partial<Error>;
   const text = message || name || String(error);
-  return LOST.test(text) ? CONNECTION_LOST : text.replace(PREAMBLE, '').trim();
+  if (LOST.test(text)) return CONNECTION_LOST;
+  const said = text.replace(PREAMBLE, '').trim();
+  return DENIED.test(said) && !isDenial(said) ? `NOPERM ${said.replace(/^ERR /, '')}` : said;
+}
+
+/** Whether the user lacks a right. */
+export function isDenial(why: string): boolean {
+  return why.startsWith('NOPERM');
 }
 
 /** What a script said; a text is an error. */

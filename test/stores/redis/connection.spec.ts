@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { Cluster } from 'ioredis';
 import { connect } from '../../../lib/stores/redis/connection.js';
 import { freePort } from '../../support/free-port.js';
 
@@ -18,11 +19,28 @@ describe('A connection of our own', () => {
     expect(delays[0]).toBe(100);
   });
 
+  it('leaves a primary that its Sentinels have replaced at once, unless the user has it otherwise', async () => {
+    for (const chosen of [{}, { failoverDetector: false }]) {
+      const { client } = await connect({ host: '127.0.0.1', port: await freePort(), ...chosen }, 0);
+      client.disconnect();
+      expect(client.options).toMatchObject({ failoverDetector: true, ...chosen });
+    }
+  });
+
   it('is named without what its URL keeps secret', async () => {
     const { client, name, own } = await connect(`redis://user:secret@127.0.0.1:${await freePort()}/1`, 0);
     client.disconnect();
     expect(name).toMatch(/^127\.0\.0\.1:\d+$/);
     expect(own).toBe(true);
+  });
+
+  it('to a Cluster is named by where that was entered, without what that keeps secret', async () => {
+    const names: string[] = [];
+    for (const start of [{ host: 'one', port: 1 }, 'redis://user:secret@two:2', 3, 'four']) {
+      const client = new Cluster([start], { lazyConnect: true });
+      names.push((await connect(client, 1)).name);
+    }
+    expect(names).toEqual(['cluster of one:1', 'cluster of two:2', 'node 2', 'node 2']);
   });
 
   it.each(['enableOfflineQueue', 'autoResendUnfulfilledCommands'])(
