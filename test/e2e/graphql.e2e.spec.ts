@@ -79,7 +79,12 @@ describe('GraphQL resolvers', () => {
       data: { buy: { id: 'ticket:A1', token: expect.any(Number) } },
     });
     const { schema } = app.get(GraphQLSchemaHost);
-    expect(schema.getMutationType()!.getFields()['buy']!.args.map(({ name }) => name)).toEqual(['id']);
+    expect(
+      schema
+        .getMutationType()!
+        .getFields()
+        ['buy']!.args.map(({ name }) => name),
+    ).toEqual(['id']);
   });
 
   it('can lock for a field alone, by its parent', async () => {
