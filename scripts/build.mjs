@@ -34,6 +34,23 @@ async function foreignTypes(folder) {
   return found;
 }
 
+/**
+ * An `import()` of an optional package inside a `try` becomes a `require()` inside a callback, where bundlers do not see the `try` any more: they would refuse to
+ * build an application without the package.
+ * @param {string} folder
+ */
+async function requireInsideTry(folder) {
+  for (const file of await readdir(folder, { recursive: true })) {
+    if (!file.endsWith('.js')) continue;
+    const text = await readFile(join(folder, file), 'utf8');
+    const direct = text.replace(
+      /await Promise\.resolve\(\)\.then\(\(\) => (__importStar\(require\('[^']+'\)\))\)/g,
+      'await $1',
+    );
+    if (direct !== text) await writeFile(join(folder, file), direct);
+  }
+}
+
 const outputs = ['dist/esm', 'dist/cjs'].map((output) => join(root, output));
 await Promise.all(outputs.map((output) => rm(output, { recursive: true, force: true })));
 
@@ -43,6 +60,7 @@ const failures = results.flatMap((result) => (result.status === 'rejected' ? [St
 if (failures.length === 0) {
   // The package is "type": "module"; this half of it is not.
   await writeFile(join(root, 'dist/cjs/package.json'), `${JSON.stringify({ type: 'commonjs' })}\n`);
+  await requireInsideTry(join(root, 'dist/cjs'));
   const foreign = (await Promise.all(outputs.map(foreignTypes))).flat();
   failures.push(...foreign.map((line) => `emitted types need a package that users may not have: ${line}`));
 }
