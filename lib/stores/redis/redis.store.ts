@@ -3,8 +3,7 @@ import { LockOptionsError } from '../../errors.js';
 import { systemRuntime, type Runtime } from '../../runtime.js';
 import { connect } from './connection.js';
 import { isRedisClient, type RedisNodeEntry } from './redis-client.js';
-import { RedisNode } from './redis-node.js';
-import { RedlockStore } from './redlock.store.js';
+import type { RedlockStore } from './redlock.store.js';
 
 export interface RedisStoreOptions {
   /** One node: a plain lock on it. Three or more, an odd number: Redlock over independent nodes. */
@@ -48,12 +47,15 @@ export async function connectRedis(
     throw new LockOptionsError('quarantine', options.quarantine, 'a Cluster cannot have one; leave it out, or give 0.');
   }
   const connections = await Promise.all(options.nodes.map(connect));
+  // On demand, so that applications with another store, and unit tests, do not load it all.
+  const { RedisNode } = await import('./redis-node.js');
+  const { RedlockStore: Store } = await import('./redlock.store.js');
   const nodes = connections.map(
     ({ client, name, own }) =>
       new RedisNode(client, { name, own, retentionMs: FENCE_RETENTION_MS, quarantineMs, log }, runtime.timers),
   );
   await Promise.all(nodes.map((node) => node.whenReady(CONNECT_LIMIT_MS)));
-  return new RedlockStore(nodes, { nodeTimeoutMs, quarantineMs, log }, runtime);
+  return new Store(nodes, { nodeTimeoutMs, quarantineMs, log }, runtime);
 }
 
 /** @throws LockOptionsError for a list of nodes that cannot be locked on. */
