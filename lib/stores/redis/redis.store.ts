@@ -1,7 +1,6 @@
 import { toMs, type Duration } from '../../duration.js';
 import { LockOptionsError } from '../../errors.js';
 import { systemRuntime, type Runtime } from '../../runtime.js';
-import { connect } from './connection.js';
 import { isRedisClient, type RedisNodeEntry } from './redis-client.js';
 import type { RedlockStore } from './redlock.store.js';
 
@@ -46,10 +45,11 @@ export async function connectRedis(
   if (quarantineMs > 0 && options.nodes.some((node) => isRedisClient(node) && node.isCluster)) {
     throw new LockOptionsError('quarantine', options.quarantine, 'a Cluster cannot have one; leave it out, or give 0.');
   }
-  const connections = await Promise.all(options.nodes.map(connect));
   // On demand, so that applications with another store, and unit tests, do not load it all.
+  const { connect } = await import('./connection.js');
   const { RedisNode } = await import('./redis-node.js');
   const { RedlockStore: Store } = await import('./redlock.store.js');
+  const connections = await Promise.all(options.nodes.map(connect));
   const nodes = connections.map(
     ({ client, name, own }) =>
       new RedisNode(client, { name, own, retentionMs: FENCE_RETENTION_MS, quarantineMs, log }, runtime.timers),
