@@ -30,9 +30,11 @@ export interface DistributedLockModuleExtras {
 
 /** What a class given as `useClass` or `useExisting` implements. */
 export interface DistributedLockOptionsFactory {
+  /** What `forRoot` would be given. */
   createLockOptions(): DistributedLockModuleOptions | Promise<DistributedLockModuleOptions>;
 }
 
+/** `useFactory` with `inject`, `useClass` or `useExisting`, with `imports` for what they need. */
 export type DistributedLockModuleAsyncOptions = ConfigurableModuleAsyncOptions<
   DistributedLockModuleOptions,
   'createLockOptions'
@@ -71,16 +73,19 @@ export class DistributedLockModule extends ConfigurableModuleClass implements On
     return super.forRoot(options);
   }
 
+  /** The same with options that come from a provider: `useFactory`, `useClass` or `useExisting`. `isGlobal` and `name` go beside it. */
   static override forRootAsync(options: DistributedLockModuleAsyncOptions): DynamicModule {
     return super.forRootAsync(options);
   }
 
+  /** @internal */
   onModuleInit(): void {
     this.#refuseNamesake();
     bindLockManagers(this.modules.values());
   }
 
   /**
+   * @internal
    * In this hook, and awaited, for two reasons: Nest next waits for open HTTP requests, so those that wait for a lock must be told now; and database modules close
    * in the hook after that, while work under locks still needs them.
    */

@@ -4,6 +4,7 @@ import { systemRuntime, type Runtime } from '../../runtime.js';
 import { isRedisClient, type RedisNodeEntry } from './redis-client.js';
 import type { RedlockStore } from './redlock.store.js';
 
+/** Of a store on Redis that is opened without the module. */
 export interface RedisStoreOptions {
   /** One node: a plain lock on it. Three or more, an odd number: Redlock over independent nodes. */
   readonly nodes: readonly RedisNodeEntry[];
@@ -19,6 +20,7 @@ export interface RedisStoreOptions {
   readonly quarantine?: Duration;
   /** The ttl locks usually have, in ms. */
   readonly ttlMs: number;
+  /** For what somebody should act on. Default: nowhere. */
   readonly log?: (message: string) => void;
 }
 
