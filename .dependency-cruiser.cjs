@@ -4,7 +4,7 @@
  */
 const NAMED = {
   cli: 'lib/cli/',
-  testing: 'lib/(testing|terminus)/',
+  testing: 'lib/(testing|terminus|dashboard)/',
   index: 'lib/index\\.ts$',
   module: 'lib/[^/]+\\.module\\.ts$',
   nest: 'lib/(nest/|distributed-lock\\.(?!module\\.)|[^/]+\\.(decorator|filter)\\.ts$)',

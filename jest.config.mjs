@@ -11,6 +11,7 @@ export default {
     '^nestjs-fenced-lock$': '<rootDir>/lib/index.ts',
     '^nestjs-fenced-lock/postgres$': '<rootDir>/lib/stores/postgres/index.ts',
     '^nestjs-fenced-lock/testing$': '<rootDir>/lib/testing/index.ts',
+    '^nestjs-fenced-lock/dashboard$': '<rootDir>/lib/dashboard/index.ts',
     '^nestjs-fenced-lock/terminus$': '<rootDir>/lib/terminus/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },

@@ -18,6 +18,11 @@ export interface OwnerName {
   readonly since: Date;
 }
 
+/** What the owners of this process are told apart by from those of other pods. */
+export function podName(host = hostname()): string {
+  return host.replace(/[^\w.-]/g, '-').slice(-LONGEST_HOST) || 'unnamed';
+}
+
 /**
  * Makes the owners of one manager's attempts: `<host>-<pid>-<unique>/<when>-<number>`. What comes before the slash is the same for all, and no other's; it contains neither
  * space nor slash.
@@ -29,8 +34,7 @@ export class Owners {
   #when = '';
 
   constructor(random: Random, host = hostname()) {
-    const readable = host.replace(/[^\w.-]/g, '-').slice(-LONGEST_HOST) || 'unnamed';
-    this.#instance = `${readable}-${process.pid}-${hash('sha256', random.id()).slice(0, UNIQUE_LENGTH)}`;
+    this.#instance = `${podName(host)}-${process.pid}-${hash('sha256', random.id()).slice(0, UNIQUE_LENGTH)}`;
   }
 
   /** A new one. */

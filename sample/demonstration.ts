@@ -62,6 +62,7 @@ export class Demonstration {
     };
     const start = (cast: Cast): Promise<Pods> => startPods(options, cast);
     const pods = await start({ names: ['pod-1', 'pod-2', 'pod-3'], journalOf: (name) => stage.journalOf(name) });
+    stage.note(`Every lock, live: ${pods[0].url}/locks`);
     return { pods, database, partners, stage, startPods: start, ready: (all) => allReady(all, signal) };
   }
 

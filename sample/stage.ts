@@ -36,6 +36,11 @@ export class Stage {
     if (explanation) console.log(paint('dim', explanation));
   }
 
+  /** For whoever wants to look for themselves. */
+  note(text: string): void {
+    console.log(text);
+  }
+
   line(pod: string, event: string, token?: number): void {
     const columns = [
       this.time(),

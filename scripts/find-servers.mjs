@@ -25,6 +25,14 @@ export function findPgBouncer() {
   return findProgram('pgbouncer');
 }
 
+/** @returns {string | undefined} the path of a Chromium or Chrome */
+export function findChromium() {
+  const named = process.env.CHROMIUM_BIN;
+  if (named) return demand(named, isExecutable(named), 'CHROMIUM_BIN', 'an executable file');
+  const onMac = ['Chromium', 'Google Chrome'].map((name) => `/Applications/${name}.app/Contents/MacOS/${name}`);
+  return findProgram('chromium') ?? findProgram('google-chrome') ?? onMac.find(isExecutable);
+}
+
 /** @returns {string | undefined} the path of libfaketime, which makes a server's clock jump */
 export function findFaketime() {
   const named = process.env.FAKETIME_LIB;

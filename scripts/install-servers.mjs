@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  findChromium,
   findFaketime,
   findPgBouncer,
   findPostgresBin,
@@ -31,6 +32,12 @@ const servers = {
     debian: 'pgbouncer',
     homebrew: 'pgbouncer',
     variable: 'PGBOUNCER_BIN=/path/to/pgbouncer',
+  },
+  chromium: {
+    find: findChromium,
+    debian: 'chromium',
+    homebrew: '--cask chromium',
+    variable: 'CHROMIUM_BIN=/path/to/chromium',
   },
   libfaketime: {
     find: findFaketime,

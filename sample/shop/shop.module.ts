@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { DistributedLockModule, type DistributedLockModuleOptions } from 'nestjs-fenced-lock';
+import { LockDashboardModule } from 'nestjs-fenced-lock/dashboard';
 import { Database } from '../database/database.js';
 import { BillingController } from './billing.controller.js';
 import { BillingService } from './billing.service.js';
@@ -10,6 +11,7 @@ import { Journal } from './journal.js';
 import { Partners } from './partners.js';
 import { PodName } from './pod-name.js';
 import { ReportsController } from './reports.controller.js';
+import { ThisMachineGuard } from './this-machine.guard.js';
 import { TicketsController } from './tickets.controller.js';
 import { TransfersController } from './transfers.controller.js';
 import { TransfersService } from './transfers.service.js';
@@ -27,7 +29,11 @@ export class ShopModule {
   static forPod({ name, locks, database, journal, partners }: ShopOptions): DynamicModule {
     return {
       module: ShopModule,
-      imports: [ScheduleModule.forRoot(), DistributedLockModule.forRoot(locks)],
+      imports: [
+        ScheduleModule.forRoot(),
+        DistributedLockModule.forRoot(locks),
+        LockDashboardModule.forRoot({ path: '/locks', guards: [ThisMachineGuard], release: true }),
+      ],
       controllers: [
         HealthController,
         TicketsController,

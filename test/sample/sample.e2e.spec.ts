@@ -85,7 +85,8 @@ describe('the sample', () => {
 
   /** Of the servers that a run with `--redis` started. */
   async function expectNothingLeft(output: string): Promise<void> {
-    const ports = [...output.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
+    const [servers = ''] = /^.*Redlock over .*$/m.exec(output) ?? [];
+    const ports = [...servers.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
     expect(ports).toHaveLength(4);
     await eventually(async () => {
       expect(await Promise.all(ports.map(isListening))).toEqual(ports.map(() => false));
@@ -111,6 +112,7 @@ describe('the sample', () => {
 
       expectAllWell(once, [...CHECKS, ...OUTAGE_CHECKS]);
       expect(once.output).toMatch(/SIGSTOP to process \d+/);
+      expect(once.output).toMatch(/^Every lock, live: http:\/\/127\.0\.0\.1:\d+\/locks$/m);
       expect(once.output).toMatch(
         /kill -9[^]*503 \(LockUnavailableError\)[^]*decided by POSTGRES: [^]*started again[^]*decided by BOTH: \d of 3 [^]*decided by REDIS: /,
       );

@@ -6,6 +6,7 @@ import { transform } from '@swc/core';
 const packageEntries = {
   'nestjs-fenced-lock': new URL('../../lib/index.ts', import.meta.url).href,
   'nestjs-fenced-lock/postgres': new URL('../../lib/stores/postgres/index.ts', import.meta.url).href,
+  'nestjs-fenced-lock/dashboard': new URL('../../lib/dashboard/index.ts', import.meta.url).href,
   'nestjs-fenced-lock/terminus': new URL('../../lib/terminus/index.ts', import.meta.url).href,
   'nestjs-fenced-lock/testing': new URL('../../lib/testing/index.ts', import.meta.url).href,
 };

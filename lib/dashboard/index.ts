@@ -1,0 +1,2 @@
+export { LockDashboardModule } from './lock-dashboard.module.js';
+export type { LockDashboardOptions } from './lock-dashboard.options.js';

@@ -1,0 +1,1 @@
+export * from 'nestjs-fenced-lock/dashboard';
