@@ -15,3 +15,8 @@ await build({
   ...{ entryPoints: ['without-peers.cjs'], format: 'cjs', minify: true, keepNames: true },
   outfile: 'bundle/without-peers.cjs',
 });
+await build({
+  ...options,
+  ...{ entryPoints: ['dashboard.cjs'], format: 'cjs', minify: true, keepNames: true, target: 'es2017' },
+  outfile: 'bundle/dashboard.cjs',
+});
