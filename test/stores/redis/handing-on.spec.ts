@@ -286,9 +286,10 @@ describe('A key of a lone Redis', () => {
 
   it('means to a plain holder what it always did', async () => {
     const key = freshKey();
-    const plainly = (): Promise<unknown> => redis.set(nameOf(key), 'a plain holder', 'PX', 1500, 'NX');
+    const plainly = (): Promise<unknown> => redis.set(nameOf(key), 'a plain holder', 'PX', 4000, 'NX');
     const holder = await (await pod()).acquire(key);
     const next = await joins(await pod(), key);
+    const pair = [await pod(), await pod()];
     expect(await plainly()).toBeNull();
     await holder.release();
     // Handed on, it is as taken as before.
@@ -297,7 +298,7 @@ describe('A key of a lone Redis', () => {
     expect(await redis.type(nameOf(key))).toBe('none');
     expect(await plainly()).toBe('OK');
     // Ours wait for the end of the plain holder's lease, and then enter in order.
-    const waiting = [await joins(await pod(), key), await joins(await pod(), key)];
+    const waiting = [await joins(pair[0]!, key), await joins(pair[1]!, key)];
     expect(await redis.get(nameOf(key))).toBe('a plain holder');
     const order: number[] = [];
     await Promise.all(
