@@ -146,6 +146,14 @@ describe.each([1, 3])('The command line, on %i Redis', (count) => {
     await lock.release();
   });
 
+  it('leaves alone what a command leaves behind on purpose', async () => {
+    const left = '(trap "echo told SIGTERM; exit" TERM; sleep 1; echo came to its end) &';
+    const run = await start(under('job:starter', '--', '/bin/sh', '-c', left), env);
+    expect((await run.exited).code).toBe(0);
+    await run.said(/told SIGTERM|came to its end/);
+    expect(run.output).not.toContain('told SIGTERM');
+  });
+
   it('passes SIGINT on, and gives up waiting when it is told to', async () => {
     const run = await start(under('job:signal', ...work('interrupt')), env);
     await run.said('at work');
