@@ -15,13 +15,10 @@ import { LockExceptionFilter } from './lock-exception.filter.js';
 import { LockManager } from './lock-manager.js';
 import { bindLockManagers } from './nest/lock-binding.js';
 import { checkedManagerName, importOf, lockManagerToken } from './nest/lock-tokens.js';
-import { CallSpans } from './telemetry/call-spans.js';
-import { LockMetrics } from './telemetry/lock-metrics.js';
-import { loadOtel } from './telemetry/otel.js';
-import { SCOPE } from './telemetry/scope.js';
-import { openFailover } from './stores/failover/open-failover.js';
+import type { Runtime } from './runtime.js';
 import type { LockStore } from './stores/lock-store.js';
 import { connectRedis } from './stores/redis/redis.store.js';
+import type { Telemetry } from './telemetry/open-telemetry.js';
 
 /** What goes beside the options, of `forRoot` as of `forRootAsync`. */
 export interface DistributedLockModuleExtras {
@@ -33,9 +30,11 @@ export interface DistributedLockModuleExtras {
 
 /** What a class given as `useClass` or `useExisting` implements. */
 export interface DistributedLockOptionsFactory {
+  /** What `forRoot` would be given. */
   createLockOptions(): DistributedLockModuleOptions | Promise<DistributedLockModuleOptions>;
 }
 
+/** `useFactory` with `inject`, `useClass` or `useExisting`, with `imports` for what they need. */
 export type DistributedLockModuleAsyncOptions = ConfigurableModuleAsyncOptions<
   DistributedLockModuleOptions,
   'createLockOptions'
@@ -74,16 +73,19 @@ export class DistributedLockModule extends ConfigurableModuleClass implements On
     return super.forRoot(options);
   }
 
+  /** The same with options that come from a provider: `useFactory`, `useClass` or `useExisting`. `isGlobal` and `name` go beside it. */
   static override forRootAsync(options: DistributedLockModuleAsyncOptions): DynamicModule {
     return super.forRootAsync(options);
   }
 
+  /** @internal */
   onModuleInit(): void {
     this.#refuseNamesake();
     bindLockManagers(this.modules.values());
   }
 
   /**
+   * @internal
    * In this hook, and awaited, for two reasons: Nest next waits for open HTTP requests, so those that wait for a lock must be told now; and database modules close
    * in the hook after that, while work under locks still needs them.
    */
@@ -136,17 +138,24 @@ function complete(definition: DynamicModule, extras: DistributedLockModuleExtras
 
 async function createManager(settings: LockModuleSettings, name: { value: string | undefined }): Promise<LockManager> {
   const log = { warn: (message: string) => logger.warn(message) };
-  const otel = settings.telemetry ? await loadOtel() : undefined;
-  if (settings.telemetry && !otel) logger.warn('telemetry is on, but @opentelemetry/api is not installed');
   const { defaults, runtime } = settings;
+  const telemetry = settings.telemetry ? await loadTelemetry(runtime) : undefined;
   const options = {
     ...{ defaults, log },
     ...(name.value === undefined ? {} : { name: name.value }),
-    ...(otel ? { tracer: new CallSpans(otel, runtime.clock) } : {}),
+    ...(telemetry ? { tracer: telemetry.tracer } : {}),
   };
   const locks = new LockManager(await openStore(settings), options, runtime);
-  if (otel) new LockMetrics(locks, otel.metrics.getMeter(SCOPE));
+  telemetry?.measure(locks);
   return locks;
+}
+
+/** What only some applications need is loaded by those: here, and in `openStore`. */
+async function loadTelemetry({ clock }: Runtime): Promise<Telemetry | undefined> {
+  const { openTelemetry } = await import('./telemetry/open-telemetry.js');
+  const telemetry = await openTelemetry(clock);
+  if (!telemetry) logger.warn('telemetry is on, but @opentelemetry/api is not installed');
+  return telemetry;
 }
 
 async function openStore({ source, ttlMs, nodeTimeout, quarantine, runtime }: LockModuleSettings): Promise<LockStore> {
@@ -162,6 +171,7 @@ async function openStore({ source, ttlMs, nodeTimeout, quarantine, runtime }: Lo
   if (!fallback) return redis;
   try {
     const standIn = await fallback.source.open(context, runtime);
+    const { openFailover } = await import('./stores/failover/open-failover.js');
     return await openFailover(redis, standIn, fallback.terms, context, runtime);
   } catch (error) {
     await redis.close?.();

@@ -12,16 +12,14 @@ export interface NodeFailure {
 
 /** The base of every error of this module: a stable `code`, and a message that names the key, the event and the remedy. */
 export abstract class LockError extends Error {
+  /** Written out in each class: a minifier may rename the class itself. */
+  abstract override readonly name: string;
   abstract readonly code: string;
-
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-  }
 }
 
 /** Someone else holds the key. HTTP 409. */
 export class LockBusyError extends LockError {
+  override readonly name = 'LockBusyError';
   readonly code = 'LOCK_BUSY';
 
   constructor(
@@ -39,6 +37,7 @@ export class LockBusyError extends LockError {
 
 /** The store could not decide: too few nodes answered. Nobody is known to hold the key. HTTP 503. */
 export class LockUnavailableError extends LockError {
+  override readonly name: string = 'LockUnavailableError';
   readonly code: string = 'LOCK_UNAVAILABLE';
   /** One entry per node that was known by then not to take part. */
   readonly causes: readonly NodeFailure[];
@@ -55,6 +54,7 @@ export class LockUnavailableError extends LockError {
 
 /** The manager is shutting down and grants nothing any more. HTTP 503. */
 export class LockShutdownError extends LockUnavailableError {
+  override readonly name = 'LockShutdownError';
   override readonly code = 'LOCK_SHUTDOWN';
 
   constructor(key: string) {
@@ -80,6 +80,7 @@ const LOSSES: Record<LossReason, string> = {
 
 /** The lock was held and then lost. What ran under it may have overlapped with a successor. */
 export class LockLostError extends LockError {
+  override readonly name = 'LockLostError';
   readonly code = 'LOCK_LOST';
   /** What the method returned, if it had returned normally. */
   readonly result: unknown;
@@ -100,6 +101,7 @@ export class LockLostError extends LockError {
 
 /** This async context already holds the key: waiting for it would never end. */
 export class LockReentryError extends LockError {
+  override readonly name = 'LockReentryError';
   readonly code = 'LOCK_REENTRY';
 
   constructor(readonly key: string) {
@@ -112,6 +114,7 @@ export class LockReentryError extends LockError {
 
 /** A guarded write came with a token lower than one already seen: its lock is someone else's by now. */
 export class StaleTokenError extends LockError {
+  override readonly name = 'StaleTokenError';
   readonly code = 'STALE_TOKEN';
 
   constructor(
@@ -127,6 +130,7 @@ export class StaleTokenError extends LockError {
 
 /** Bad input, thrown where it was given. */
 export class LockOptionsError extends LockError {
+  override readonly name = 'LockOptionsError';
   readonly code = 'LOCK_OPTIONS';
 
   constructor(

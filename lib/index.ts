@@ -20,6 +20,7 @@ export { LockExceptionFilter } from './lock-exception.filter.js';
 // Locks
 export { LockManager, type LockLog, type LockManagerOptions } from './lock-manager.js';
 export { Lock } from './lock.js';
+export type { LockHealth } from './lock-health.js';
 export type { LockEntry, LockInfo, LockPage, LockQuery } from './lock-info.js';
 export type { LockDefaults, LockOptions, WithLockOptions } from './lock.options.js';
 export type { Duration } from './duration.js';
@@ -55,11 +56,14 @@ export type {
   KeyPage,
   KeyQuery,
   KeyState,
+  Lease,
   LockState,
   LockStore,
   NodeCount,
   Place,
+  Turn,
 } from './stores/lock-store.js';
+export type { NodeHealth, StoreHealth } from './stores/store-health.js';
 export type { StoreContext, StoreSource } from './stores/store-source.js';
 export type { AuthorityState } from './stores/failover/authority.js';
 export type { AuthorityChange, FailoverOptions } from './stores/failover/failover.options.js';

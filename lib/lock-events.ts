@@ -20,6 +20,7 @@ export interface HeldLockEvent extends LockCallEvent {
   readonly ttlMs: number;
 }
 
+/** What a node, or a server, did. */
 export interface NodeEvent {
   readonly manager: string;
   /** The node or server, without credentials. */
@@ -48,5 +49,7 @@ export interface LockEventMap {
   readonly authorityChanged: AuthorityChange & { readonly manager: string };
 }
 
+/** What `locks.on()` knows. */
 export type LockEventName = keyof LockEventMap;
+/** What it throws is logged, and nobody else's concern. */
 export type LockEventListener<N extends LockEventName> = (event: LockEventMap[N]) => void;

@@ -21,6 +21,7 @@ const logger = new Logger('LockExceptionFilter');
  */
 @Catch(LockError)
 export class LockExceptionFilter extends BaseExceptionFilter {
+  /** @internal */
   override catch(exception: LockError, host: ArgumentsHost): unknown {
     const answer = answerTo(exception);
     if (exception instanceof LockUnavailableError) logger.warn(exception.message);

@@ -19,6 +19,7 @@ export interface LockEntry extends LockInfo {
   readonly key: string;
 }
 
+/** A part of what `locks.list()` finds. */
 export interface LockPage {
   /** In no order. `locked` is false for what only a minority of several nodes has. */
   readonly locks: readonly LockEntry[];

@@ -22,11 +22,15 @@ import { Watchdog } from './watchdog.js';
 
 /** Where the manager says what no caller is there to hear: locks lost, renewals and releases without an answer. */
 export interface LockLog {
+  /** Something that somebody should act on. */
   warn(message: string): void;
 }
 
+/** Of a manager that is made without Nest. */
 export interface LockManagerOptions {
+  /** What each lock starts from. */
   readonly defaults?: LockDefaults;
+  /** Default: nowhere. */
   readonly log?: LockLog;
   /** What it is called in events. Default: `default`. */
   readonly name?: string;

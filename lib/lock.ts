@@ -33,6 +33,7 @@ export abstract class Lock implements AsyncDisposable {
    */
   abstract release(): Promise<boolean>;
 
+  /** `release`, at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.release().then(() => undefined);
   }

@@ -2,10 +2,13 @@ import { randomUUID } from 'node:crypto';
 
 /** Readings of time, both in ms. Ownership is decided on the monotonic one; the wall clock can only shorten a lease. */
 export interface Clock {
+  /** Never goes back, and may stand still while the machine sleeps. */
   monotonic(): number;
+  /** As `Date.now()` has it: it may be wrong, and set. */
   wall(): number;
 }
 
+/** What calls back later. */
 export interface Timers {
   /**
    * Calls `callback` once, `delayMs` from now, and returns the cancel function. A timer keeps the process alive only if
@@ -14,6 +17,7 @@ export interface Timers {
   start(callback: () => void, delayMs: number, keepAlive?: boolean): () => void;
 }
 
+/** Chance. */
 export interface Random {
   /** Uniform in [0, 1). */
   fraction(): number;

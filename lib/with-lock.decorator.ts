@@ -7,10 +7,11 @@ import { LONGEST_LABEL, toTerms, type WithLockOptions } from './lock.options.js'
 import { LockedCalls } from './nest/locked-calls.js';
 import { addLockedMethod, describeMethod, lockedMethods, lockParameters } from './nest/locked-method.js';
 
+/** What `@WithLock` takes beside the key. */
 export interface WithLockDecoratorOptions extends Omit<WithLockOptions, 'signal'> {
   /**
    * What a busy key does to a call: 'throw' rejects with `LockBusyError`; 'skip' resolves with undefined, without the method
-   * having run. Default: 'skip' on @Cron, @Interval, @Timeout and @OnEvent methods (also during a shutdown), 'throw' elsewhere.
+   * having run. Default: 'skip' on `@Cron`, `@Interval`, `@Timeout` and `@OnEvent` methods (also during a shutdown), 'throw' elsewhere.
    * A store out of reach (`LockUnavailableError`) always rejects: the scheduler logs that, and so does the event emitter, unless
    * `suppressErrors: false` lets it through to `emitAsync`, or from `emit` to the process as an unhandled rejection.
    */
@@ -22,7 +23,10 @@ export interface WithLockDecoratorOptions extends Omit<WithLockOptions, 'signal'
 /** A template, several, or a function of the method's arguments. */
 export type LockKey<A extends any[]> = string | readonly string[] | ((...args: A) => string | readonly string[]);
 
-/** Accepts methods that return a promise or an Observable and whose arguments suit the key function. */
+/**
+ * Accepts methods that return a promise or an Observable and whose arguments suit the key function.
+ * @typeParam T the method's type
+ */
 export type WithLockDecorator<A extends any[]> = <
   T extends (...args: [...A, ...any[]]) => Promise<unknown> | Observable<unknown>,
 >(

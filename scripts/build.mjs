@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
@@ -34,6 +34,37 @@ async function foreignTypes(folder) {
   return found;
 }
 
+/**
+ * An `import()` of an optional package inside a `try` becomes a `require()` inside a callback, where bundlers do not see the `try` any more: they would refuse to
+ * build an application without the package.
+ * @param {string} folder
+ */
+async function requireInsideTry(folder) {
+  for (const file of await readdir(folder, { recursive: true })) {
+    if (!file.endsWith('.js')) continue;
+    const text = await readFile(join(folder, file), 'utf8');
+    const direct = text.replace(
+      /await Promise\.resolve\(\)\.then\(\(\) => (__importStar\(require\('[^']+'\)\))\)/g,
+      'await $1',
+    );
+    if (direct !== text) await writeFile(join(folder, file), direct);
+  }
+}
+
+/**
+ * The dashboard's page is made of the texts of functions, which a bundler changes when it takes the package apart: it renames its own helpers, and leaves them behind.
+ * So what is shipped is the page's program as one text.
+ */
+async function writePageScript() {
+  const name = 'dashboard/page/script.js';
+  const { pageScript } = await import(pathToFileURL(join(root, 'dist/esm', name)).href);
+  const text = JSON.stringify(pageScript);
+  await writeFile(join(root, 'dist/esm', name), `export const pageScript = ${text};\n`);
+  const commonJs = `"use strict";\nObject.defineProperty(exports, "__esModule", { value: true });\nexports.pageScript = ${text};\n`;
+  await writeFile(join(root, 'dist/cjs', name), commonJs);
+  await Promise.all(outputs.map((output) => rm(join(output, 'dashboard/page/client'), { recursive: true })));
+}
+
 const outputs = ['dist/esm', 'dist/cjs'].map((output) => join(root, output));
 await Promise.all(outputs.map((output) => rm(output, { recursive: true, force: true })));
 
@@ -43,6 +74,8 @@ const failures = results.flatMap((result) => (result.status === 'rejected' ? [St
 if (failures.length === 0) {
   // The package is "type": "module"; this half of it is not.
   await writeFile(join(root, 'dist/cjs/package.json'), `${JSON.stringify({ type: 'commonjs' })}\n`);
+  await writePageScript();
+  await requireInsideTry(join(root, 'dist/cjs'));
   const foreign = (await Promise.all(outputs.map(foreignTypes))).flat();
   failures.push(...foreign.map((line) => `emitted types need a package that users may not have: ${line}`));
 }

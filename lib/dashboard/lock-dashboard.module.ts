@@ -42,6 +42,7 @@ export class LockDashboardModule implements OnModuleInit, BeforeApplicationShutd
     };
   }
 
+  /** @internal */
   onModuleInit(): void {
     const { guards, path, release } = this.settings;
     if (guards.length > 0) return;
@@ -49,7 +50,10 @@ export class LockDashboardModule implements OnModuleInit, BeforeApplicationShutd
     log(`The dashboard at /${path} has no guard of its own: whoever reaches this port ${may}.`);
   }
 
-  /** In this hook, since Nest next waits for requests that are open: a stream would never end by itself. */
+  /**
+   * @internal
+   * In this hook, since Nest next waits for requests that are open: a stream would never end by itself.
+   */
   beforeApplicationShutdown(): void {
     this.board.close();
   }

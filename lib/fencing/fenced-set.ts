@@ -9,6 +9,7 @@ export interface ScriptingClient {
   eval(script: string, keyCount: number, ...args: string[]): Promise<unknown>;
 }
 
+/** A value, and whose it is. */
 export interface FencedValue {
   readonly value: string;
   /** `lock.fencingToken`. */

@@ -64,6 +64,7 @@ export interface LockState {
   readonly nodes?: NodeCount;
 }
 
+/** How many of several nodes know of an owner. */
 export interface NodeCount {
   /** Those that have the key for this owner. Held it is only by a majority of all. */
   readonly holding: number;
@@ -85,6 +86,7 @@ export interface KeyState extends LockState {
   readonly key: string;
 }
 
+/** A part of what a store has. */
 export interface KeyPage {
   /** Not `locked`: what only a minority of the nodes has, left behind by an attempt, or where too few answer to tell. */
   readonly keys: readonly KeyState[];

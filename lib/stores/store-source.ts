@@ -5,6 +5,7 @@ import type { LockStore } from './lock-store.js';
 export interface StoreContext {
   /** The ttl locks usually have, in ms. */
   readonly ttlMs: number;
+  /** For what somebody should act on. */
   readonly log: (message: string) => void;
 }
 

@@ -43,7 +43,7 @@ export interface Otel {
   readonly SpanStatusCode: { readonly ERROR: number };
 }
 
-/** Undefined where it is not installed. */
+/** Undefined where it is not installed. Right inside a `try`, or bundlers would take a package that is not there for a mistake. */
 export async function loadOtel(): Promise<Otel | undefined> {
   try {
     return await import('@opentelemetry/api');

@@ -11,6 +11,7 @@ export type LockHealthResult = Record<
   { readonly status: 'up' | 'degraded' | 'down' } & Record<string, unknown>
 >;
 
+/** Whose health it is. */
 export interface LockHealthOptions {
   /** The manager of `forRoot({ name })`. Default: the one without a name. */
   readonly manager?: string;

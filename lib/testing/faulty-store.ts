@@ -1,5 +1,6 @@
 import type { AcquireResult, LockStore, Place } from '../stores/lock-store.js';
 
+/** What can be made to fail. */
 export type StoreVerb = 'acquire' | 'renew' | 'release' | 'raise' | 'inspect' | 'list' | 'forceRelease';
 
 /**

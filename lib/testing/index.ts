@@ -1,3 +1,4 @@
+export type { Clock, Random, Runtime, Timers } from '../runtime.js';
 export { FaultyStore, type StoreFault, type StoreVerb } from './faulty-store.js';
 export { LockingTestingModule, testLocksToken, type LockingTestingModuleOptions } from './locking-testing.module.js';
 export { ManualRuntime } from './manual-runtime.js';

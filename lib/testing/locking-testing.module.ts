@@ -30,6 +30,7 @@ export interface LockingTestingModuleOptions extends DistributedLockModuleExtras
  */
 @Module({})
 export class LockingTestingModule {
+  /** In place of `DistributedLockModule.forRoot()`, for the module under test. */
   static forRoot(options: LockingTestingModuleOptions = {}): DynamicModule {
     const { clock: runtime = systemRuntime, store = new LosingStore(runtime), ...rest } = options;
     runOn(store, runtime);

@@ -8,6 +8,7 @@ import { optionalVerbCases } from './contract/optional-verb.cases.js';
 import { ownershipCases } from './contract/ownership.cases.js';
 import { tokenCases } from './contract/token.cases.js';
 
+/** The runner, and the store that it is to test. */
 export interface StoreContractOptions {
   /** The runner's own function: `it` of Jest or Vitest, `test` of node:test. */
   readonly test: (name: string, run: () => Promise<void>) => unknown;

@@ -35,8 +35,8 @@ const constants: Constants = {
 };
 
 /**
- * What runs in the browser: the texts of these functions, so that nothing has to be built, shipped or found beside the package's modules. None of them may use anything from around
- * itself. Some compilers name functions with a helper of their own, `__name`.
+ * What runs in the browser: the texts of these functions. None of them may use anything from around itself. Some compilers name functions with a helper of their own, `__name`.
+ * The build writes out what comes of it, so that a bundler has one text to carry and no functions to change.
  */
 export const pageScript = `"use strict";
 const __name = (target) => target;

@@ -36,7 +36,7 @@ const TEXT_ONLY = { getTypeParser: () => (text: string) => text };
 
 /** @throws LockOptionsError when `pg` is not installed, or takes offence at the options. */
 export async function clientFactory(connection: PostgresConnectionOptions): Promise<ClientFactory> {
-  const loaded = await import('pg').catch(() => undefined);
+  const loaded = await loadPg();
   if (!loaded) throw new LockOptionsError('store', 'postgres', 'connecting needs its client: `npm install pg`.');
   const { Client } = ('Client' in loaded ? loaded : (loaded as { default: object }).default) as unknown as {
     Client: new (options: object) => PgClient;
@@ -97,3 +97,12 @@ function listenToTheEnd(client: PgClient): void {
 }
 
 function ignore(): void {}
+
+/** Right inside a `try`, or bundlers would take a package that is not there for a mistake. */
+async function loadPg(): Promise<object | undefined> {
+  try {
+    return await import('pg');
+  } catch {
+    return undefined;
+  }
+}

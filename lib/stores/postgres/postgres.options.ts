@@ -7,6 +7,7 @@ export interface PostgresConnectionOptions {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
   readonly user?: string | undefined;
+  /** A function is asked for each connection anew, for passwords that expire. */
   readonly password?: string | (() => string | Promise<string>) | undefined;
   readonly database?: string | undefined;
   readonly ssl?: boolean | object | undefined;

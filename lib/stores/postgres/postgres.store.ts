@@ -59,6 +59,7 @@ export class PostgresStore implements FallbackStore {
     return true;
   }
 
+  /** @inheritDoc */
   async raise(key: string, owner: string, fencingToken: number): Promise<boolean> {
     const held = this.#owned(key, owner);
     return held ? (await this.#locks.ask(key, RAISE, [held.id.lock, owner, fencingToken])).length > 0 : false;

@@ -65,13 +65,26 @@ export async function quit(client: RedisClient, timers: Timers): Promise<void> {
 }
 
 async function clientClass(entry: RedisNodeEntry): Promise<ClientClass> {
-  const loaded = await import('ioredis').catch(() => import('iovalkey')).catch(() => undefined);
+  const loaded = await loadClient();
   if (loaded) return (loaded as unknown as { Redis: ClientClass }).Redis;
   throw new LockOptionsError(
     'nodes',
     typeof entry === 'string' ? new URL(entry).host : entry,
     'connecting needs a Redis client: `npm install ioredis`, or hand in a client of your own.',
   );
+}
+
+/** Each `import()` right inside a `try`, or bundlers would take a package that is not there for a mistake. */
+async function loadClient(): Promise<object | undefined> {
+  try {
+    return await import('ioredis');
+  } catch {
+    try {
+      return await import('iovalkey');
+    } catch {
+      return undefined;
+    }
+  }
 }
 
 interface Place {

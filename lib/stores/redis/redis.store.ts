@@ -1,12 +1,10 @@
 import { toMs, type Duration } from '../../duration.js';
 import { LockOptionsError } from '../../errors.js';
 import { systemRuntime, type Runtime } from '../../runtime.js';
-import { connect } from './connection.js';
 import { isRedisClient, type RedisClient, type RedisNodeEntry } from './redis-client.js';
-import { RedisNode } from './redis-node.js';
-import { RedlockStore } from './redlock.store.js';
-import { RollCall } from './roll-call.js';
+import type { RedlockStore } from './redlock.store.js';
 
+/** Of a store on Redis that is opened without the module. */
 export interface RedisStoreOptions {
   /** One node: a plain lock on it. Three or more, an odd number: Redlock over independent nodes. */
   readonly nodes: readonly RedisNodeEntry[];
@@ -22,6 +20,7 @@ export interface RedisStoreOptions {
   readonly quarantine?: Duration;
   /** The ttl locks usually have, in ms. */
   readonly ttlMs: number;
+  /** For what somebody should act on. Default: nowhere. */
   readonly log?: (message: string) => void;
 }
 
@@ -46,6 +45,11 @@ export async function connectRedis(
   const quarantineMs = toMsOr('quarantine', options.quarantine, 0, lone ? 0 : options.ttlMs);
   const log = options.log ?? ((): void => undefined);
   for (const node of options.nodes) if (isRedisClient(node) && node.isCluster) checkCluster(node, quarantineMs);
+  // On demand, so that applications with another store, and unit tests, do not load it all.
+  const { connect } = await import('./connection.js');
+  const { RedisNode } = await import('./redis-node.js');
+  const { RedlockStore: Store } = await import('./redlock.store.js');
+  const { RollCall } = await import('./roll-call.js');
   const connections = await Promise.all(options.nodes.map(connect));
   const rollCall = new RollCall(log, runtime);
   const nodes = connections.map(({ client, name, own }) => {
@@ -60,7 +64,7 @@ export async function connectRedis(
     await Promise.all(nodes.map((node) => node.close()));
     throw error;
   }
-  return new RedlockStore(nodes, { nodeTimeoutMs, quarantineMs, log }, runtime);
+  return new Store(nodes, { nodeTimeoutMs, quarantineMs, log }, runtime);
 }
 
 /** @throws LockOptionsError for a list of nodes that cannot be locked on. */

@@ -2,7 +2,12 @@
 const assert = require('node:assert/strict');
 
 async function main() {
-  for (const entry of ['nestjs-fenced-lock', 'nestjs-fenced-lock/postgres', 'nestjs-fenced-lock/testing']) {
+  for (const entry of [
+    'nestjs-fenced-lock',
+    'nestjs-fenced-lock/postgres',
+    'nestjs-fenced-lock/dashboard',
+    'nestjs-fenced-lock/testing',
+  ]) {
     const required = require(entry);
     const imported = await import(entry);
     const names = Object.keys(required).filter((name) => name !== 'default' && name !== '__esModule');

@@ -1,1 +1,0 @@
-export * from 'nestjs-fenced-lock/testing';
