@@ -10,7 +10,8 @@ export interface ServerFacts {
   readonly inCluster: boolean;
 }
 
-const RUN_ID = /^[0-9a-f]{40}$/;
+/** Services that hide it give zeros. */
+const RUN_ID = /^(?!0+$)[0-9a-f]{40}$/;
 
 /** Nothing where it does not tell: without the right to ask, there is nothing to be said against it either. */
 export async function factsOf(server: Server): Promise<ServerFacts> {

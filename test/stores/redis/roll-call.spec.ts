@@ -168,6 +168,12 @@ describe('A version', () => {
     expect(logged).toEqual([]);
   });
 
+  it('is no less taken where several servers hide who they are behind the same zeros', async () => {
+    const fakes = await Promise.all([1, 2, 3].map(() => ofVersion('7.0.15')));
+    await open(fakes.map(({ url }) => url));
+    expect(logged).toEqual([]);
+  });
+
   it('that is hidden is not held against a node', async () => {
     await open([(await ofVersion('')).url]);
     expect(logged).toEqual([]);
