@@ -15,12 +15,14 @@ export interface RedisSentinelOptions {
 
 const NAME = 'locks';
 const DOWN_AFTER_MS = 500;
+const IN_STEP_MS = 15_000;
 
 /** A real primary, a replica of it, and a Sentinel that puts the one in the place of the other. */
 export class RedisSentinel {
   private constructor(
     readonly port: number,
     readonly servers: readonly [RedisServer, RedisServer],
+    private readonly password: string | undefined,
     private readonly folder: string,
     private readonly process: ManagedProcess,
   ) {}
@@ -32,7 +34,7 @@ export class RedisSentinel {
     const replica = await RedisServer.start({ args: [...args, '--replicaof', '127.0.0.1', String(primary.port)] });
     const folder = await mkdtemp(join(tmpdir(), 'redis-sentinel-'));
     try {
-      await isInStep(replica, password);
+      await isAttached(replica, password);
       const port = await freePort();
       const file = join(folder, 'sentinel.conf');
       await writeFile(
@@ -51,7 +53,7 @@ export class RedisSentinel {
         cwd: folder,
       });
       await process.said(/\+slave slave/);
-      return new RedisSentinel(port, [primary, replica], folder, process);
+      return new RedisSentinel(port, [primary, replica], password, folder, process);
     } catch (error) {
       await stopAll(primary, replica);
       await removeFolder(folder);
@@ -72,8 +74,18 @@ export class RedisSentinel {
     return this.servers.find((server) => server.port === Number(port))!;
   }
 
-  /** As an operator does it: the primary becomes a replica. */
+  /** Resolves when the replica has all that the primary had: it is late at times, by up to a second after its start. */
+  async inStep(): Promise<void> {
+    const { port } = await this.primary();
+    const redis = new Redis(port, '127.0.0.1', this.password ? { password: this.password } : {});
+    await redis.set('in step', '', 'PX', 1);
+    const replicas = await redis.wait(1, IN_STEP_MS).finally(() => redis.disconnect());
+    if (replicas < 1) throw new Error(`No replica has what ${port} has`);
+  }
+
+  /** As an operator does it: the primary becomes a replica. What it had so far the new one has, too. */
   async failOver(): Promise<void> {
+    await this.inStep();
     const sentinel = new Redis(this.port, '127.0.0.1');
     const before = await this.primary();
     // It has to have heard of the replica lately.
@@ -98,7 +110,7 @@ export class RedisSentinel {
   }
 }
 
-async function isInStep(replica: RedisServer, password = ''): Promise<void> {
+async function isAttached(replica: RedisServer, password = ''): Promise<void> {
   const admin = new Redis(replica.port, '127.0.0.1', password ? { password } : {});
   try {
     await eventually(async () => {
