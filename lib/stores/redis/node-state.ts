@@ -112,11 +112,11 @@ export class NodeState {
     this.#wentDown(this.#complaint);
   };
 
-  // An error that came before tells more: a refused port, a wrong password.
   readonly #onBreak = (): void => void this.breaks++;
 
   readonly #onClose = (): void => {
     this.#onBreak();
+    // An error that came before tells more: a refused port, a wrong password.
     this.#wentDown(this.#down ?? this.#complaint ?? 'connection closed');
     if (this.#opening) void this.plight.refusal().then(this.#explained);
     this.#opening = false;

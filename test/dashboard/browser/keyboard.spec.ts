@@ -1,30 +1,22 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { TestBrowser } from '../../support/browser.js';
-import { RedisServer, stopAll } from '../../support/redis-server.js';
-import { DashboardPage } from './dashboard-page.js';
-import { PodProcess } from './pod-process.js';
+import type { DashboardPage } from './dashboard-page.js';
+import type { PodProcess } from './pod-process.js';
+import { Stage } from './stage.js';
 
-let redis: RedisServer;
-let browser: TestBrowser;
-let pods: PodProcess[];
+let stage: Stage;
+let pods: readonly PodProcess[];
 let dashboard: DashboardPage;
 
 beforeAll(async () => {
-  redis = await RedisServer.start();
-  [browser, ...pods] = await Promise.all([
-    TestBrowser.start(),
-    ...['shop-a', 'shop-b'].map((name) => PodProcess.start(name, [redis.url])),
-  ]);
+  stage = await Stage.start('shop-a', 'shop-b');
+  pods = stage.pods;
   for (const number of [1, 2, 3, 4, 5]) await pods[1]!.hold(`job:${number}`, { ttl: '10m' });
 }, 120_000);
 
-afterAll(async () => {
-  await Promise.all([browser?.stop(), ...(pods ?? []).map((pod) => pod.process.kill())]);
-  await stopAll(redis);
-});
+afterAll(() => stage?.stop());
 
 beforeEach(async () => {
-  dashboard = await DashboardPage.open(browser, pods[0]!.url);
+  dashboard = await stage.open();
   await dashboard.counts('5 locks');
 });
 afterEach(async () => {

@@ -1,24 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TestBrowser } from '../../support/browser.js';
-import { RedisServer, stopAll } from '../../support/redis-server.js';
-import { DashboardPage } from './dashboard-page.js';
-import { PodProcess } from './pod-process.js';
+import type { DashboardPage } from './dashboard-page.js';
+import type { PodProcess } from './pod-process.js';
+import { Stage } from './stage.js';
 
-let redis: RedisServer;
-let browser: TestBrowser;
+let stage: Stage;
 let pod: PodProcess;
 let dashboard: DashboardPage;
 
 beforeAll(async () => {
-  redis = await RedisServer.start();
-  [browser, pod] = await Promise.all([TestBrowser.start(), PodProcess.start('shop-a', [redis.url])]);
-  dashboard = await DashboardPage.open(browser, pod.url);
+  stage = await Stage.start('shop-a');
+  pod = stage.pods[0]!;
+  dashboard = await stage.open();
 }, 120_000);
 
-afterAll(async () => {
-  await Promise.all([browser?.stop(), pod?.process.kill()]);
-  await stopAll(redis);
-});
+afterAll(() => stage?.stop());
 
 describe('A key in a browser', () => {
   it.each([

@@ -1,24 +1,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BrowserContextOptions } from 'playwright-core';
-import { TestBrowser } from '../../support/browser.js';
-import { RedisServer, stopAll } from '../../support/redis-server.js';
 import { contrastFaults } from './contrast.js';
-import { DashboardPage } from './dashboard-page.js';
-import { PodProcess } from './pod-process.js';
+import type { DashboardPage } from './dashboard-page.js';
+import type { PodProcess } from './pod-process.js';
+import { Stage } from './stage.js';
 
 const LONG = `report:${'x'.repeat(400)}`;
 
-let redis: RedisServer;
-let browser: TestBrowser;
-let pods: PodProcess[];
+let stage: Stage;
+let pods: readonly PodProcess[];
 let dashboard: DashboardPage;
 
 beforeAll(async () => {
-  redis = await RedisServer.start();
-  [browser, ...pods] = await Promise.all([
-    TestBrowser.start(),
-    ...['shop-a', 'shop-with-a-rather-long-name-7c9f8d5b6-x2x9k'].map((name) => PodProcess.start(name, [redis.url])),
-  ]);
+  stage = await Stage.start('shop-a', 'shop-with-a-rather-long-name-7c9f8d5b6-x2x9k');
+  pods = stage.pods;
   const [a, b] = pods as [PodProcess, PodProcess];
   await b.hold(LONG, { ttl: '10m' });
   await b.hold('job:billing', { ttl: '10m' });
@@ -32,13 +27,10 @@ afterEach(async () => {
   await dashboard.close();
 });
 
-afterAll(async () => {
-  await Promise.all([browser?.stop(), ...(pods ?? []).map((pod) => pod.process.kill())]);
-  await stopAll(redis);
-});
+afterAll(() => stage?.stop());
 
 async function open(options: BrowserContextOptions = {}): Promise<DashboardPage> {
-  dashboard = await DashboardPage.open(browser, pods[0]!.url, options);
+  dashboard = await stage.open(options);
   await dashboard.row('job:billing').waitFor();
   return dashboard;
 }

@@ -1,31 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TestBrowser } from '../../support/browser.js';
-import { RedisServer, stopAll } from '../../support/redis-server.js';
-import { DashboardPage } from './dashboard-page.js';
-import { PodProcess } from './pod-process.js';
+import type { DashboardPage } from './dashboard-page.js';
+import type { PodProcess } from './pod-process.js';
+import { Stage } from './stage.js';
 
 const MANY = 10_000;
 
-let redis: RedisServer;
-let browser: TestBrowser;
-let pods: PodProcess[];
+let stage: Stage;
+let pods: readonly PodProcess[];
 let dashboard: DashboardPage;
 
 beforeAll(async () => {
-  redis = await RedisServer.start();
-  [browser, ...pods] = await Promise.all([
-    TestBrowser.start(),
-    ...['shop-a', 'shop-b'].map((name) => PodProcess.start(name, [redis.url])),
-  ]);
+  stage = await Stage.start('shop-a', 'shop-b');
+  pods = stage.pods;
   await pods[1]!.holdMany('ticket:', MANY, '10m');
-  dashboard = await DashboardPage.open(browser, pods[0]!.url);
+  dashboard = await stage.open();
   await dashboard.counts('10,000 locks');
 }, 180_000);
 
 afterAll(async () => {
   expect(dashboard?.faults.list).toEqual([]);
-  await Promise.all([browser?.stop(), ...(pods ?? []).map((pod) => pod.process.kill())]);
-  await stopAll(redis);
+  await stage?.stop();
 });
 
 const scrollTo = (px: number): Promise<void> =>
