@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import type { Lock } from '../../lib/lock.js';
 import { LockManager } from '../../lib/lock-manager.js';
 import { connectRedis } from '../../lib/stores/redis/redis.store.js';
@@ -87,8 +87,12 @@ export function address(node: { readonly port: number }): string {
 }
 
 /** Runs commands on a server through a connection of its own. */
-export async function on<T>({ port }: { readonly port: number }, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: null });
+export async function on<T>(
+  { port }: { readonly port: number },
+  work: (redis: Redis) => Promise<T>,
+  options: Pick<RedisOptions, 'username' | 'password' | 'enableReadyCheck'> = {},
+): Promise<T> {
+  const redis = new Redis(port, '127.0.0.1', { ...options, lazyConnect: true, retryStrategy: null });
   redis.on('error', () => undefined);
   try {
     await redis.connect();

@@ -31,17 +31,8 @@ const lab = new Lab();
 afterEach(() => lab.tidy());
 
 /** A connection of the administrator that may be used while the server is not ready. */
-async function asAdmin<T>({ port }: RedisServer, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const user = { username: 'admin', password: 'admin', enableReadyCheck: false, retryStrategy: null };
-  const redis = new Redis(port, '127.0.0.1', { ...user, lazyConnect: true });
-  redis.on('error', () => undefined);
-  try {
-    await redis.connect();
-    return await work(redis);
-  } finally {
-    redis.disconnect();
-  }
-}
+const asAdmin = <T>(server: RedisServer, work: (redis: Redis) => Promise<T>): Promise<T> =>
+  on(server, work, { username: 'admin', password: 'admin', enableReadyCheck: false });
 
 const tell =
   (...command: [string, ...string[]]) =>
